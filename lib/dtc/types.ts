@@ -1,0 +1,167 @@
+/**
+ * The engine's words. `Message` is what the host hands over; everything below `History` is host-neutral: rooms other
+ * than `wire.ts` see only those, so that another host is another wire table.
+ */
+
+/** A stored message as the host's transform hook receives it. Nothing in it is trusted; `wire.ts` checks what it reads. */
+export interface Message {
+  info: MessageInfo
+  parts: Part[]
+}
+
+export interface MessageInfo {
+  id: string
+  sessionID: string
+  role: string
+  [key: string]: unknown
+}
+
+export interface Part {
+  id: string
+  type: string
+  [key: string]: unknown
+}
+
+/** The model that the request goes to. Without `npm` the provider family is unknown and the larger cost counts. */
+export interface Model {
+  providerID: string
+  modelID: string
+  /** The host's AI SDK package for this provider, e.g. `@ai-sdk/anthropic`. */
+  npm?: string
+  /** The provider's own id of the model, which may differ from `modelID`. */
+  apiID?: string
+  /** Which input modalities the model accepts, as the host's catalog states them. */
+  capabilities?: { input?: Partial<Record<Modality, boolean>> }
+}
+
+export type Modality = "image" | "audio" | "video" | "pdf"
+
+/** What may be cleared and when. The defaults live in `dcp.schema.json`; the engine has none. */
+export interface Policy {
+  /** Newest tool steps that are never touched; integer from 1. */
+  protectRecentSteps: number
+  /** Newest steps are kept until they hold this many tokens too; integer from 0. */
+  protectRecentTokens: number
+  /** Share of the input budget that history may use; above 0, at most 1. */
+  targetRatio: number
+  /** An output that frees fewer tokens than this stays; integer from 1. */
+  minimumSavingsTokens: number
+  /** Further tool names that are never cleared. It only narrows what the engine may touch. */
+  protectedTools: readonly string[]
+}
+
+export interface EstimateOptions {
+  /** Absent: the ids of the latest ordinary user message's model, provider family unknown. */
+  model?: Model
+}
+
+export interface ProjectOptions extends EstimateOptions {
+  /** Tokens that the model accepts as input. */
+  inputBudget: number
+  policy: Policy
+  /** This request only: clear every eligible output, whatever the size. Every protection stays. */
+  force?: boolean
+  /** Milliseconds since the epoch, written as the mark and used for nothing else. Absent: the largest time in the history. */
+  now?: number
+}
+
+export interface Projection {
+  /** A copy of the messages, equal but for an added `state.time.compacted` on the cleared outputs. */
+  messages: Message[]
+  stats: Stats
+  /** In the order of the history. */
+  cleared: ClearedOutput[]
+}
+
+export type ClearReason = "redundant" | "forced" | "aged"
+
+export interface ClearedOutput {
+  messageID: string
+  partID: string
+  callID: string
+  tool: string
+  reason: ClearReason
+  /** Redundant outputs only: the call whose later, identical output stays visible. */
+  witnessCallID?: string
+  savedTokens: number
+  /** The request that chose it, counted from 0 within the window. */
+  requestIndex: number
+}
+
+/** Figures about one projection; never conversation text. Sizes are tokens, `undefined` when unknown. */
+export interface Stats {
+  /** Outputs marked by this projection. */
+  foldedTools: number
+  /** Those of them that a later identical output stands in for. */
+  redundantTools: number
+  estimatedBefore: number | undefined
+  estimatedAfter: number | undefined
+  targetTokens: number
+  inputBudget: number
+  /** Newest tool steps that protection covered. */
+  protectedSteps: number
+  /** The estimate after clearing is above the target, or unknown. */
+  overBudget: boolean
+  skipped?: "invalid-budget" | "unknown-content"
+  estimateMethod: EstimateMethod
+}
+
+/** `base`: UTF-8 bytes / 4 plus small fixed costs. */
+export type EstimateMethod = "base"
+
+/** A session's active window in host-neutral terms, oldest first, as the wire orders it. */
+export interface History {
+  segments: readonly Segment[]
+  outputs: readonly ToolOutput[]
+  /** Zero-based index, within the window, of the request about to be made. */
+  requestIndex: number
+}
+
+/** What one user message sends, or one step of an assistant message. */
+export interface Segment {
+  kind: "user" | "step"
+  /** Tokens of everything sized; content of unknown size is not in it. */
+  tokens: number
+  /** Something in it reaches the model and cannot be sized. */
+  unknownSize: boolean
+  /** A tool part of it reaches the model. */
+  sendsTool: boolean
+}
+
+/** A tool call's settled or missing output, with the facts that decide whether it may be cleared. */
+export interface ToolOutput {
+  messageIndex: number
+  partIndex: number
+  messageID: string
+  partID: string
+  callID: string
+  tool: string
+  /** Index into `History.segments`. */
+  segment: number
+  /** The call's input, as plain data. */
+  input: unknown
+  /** The output's text; `undefined` when the output is not a text. */
+  text: string | undefined
+  /** Tokens that the placeholder would save. */
+  savingsTokens: number
+  facts: OutputFacts
+}
+
+/** What a host can prove about an output. What it cannot prove counts against clearing. */
+export interface OutputFacts {
+  /** The message reaches the model. */
+  sent: boolean
+  outcome: "completed" | "failed" | "unfinished" | "unknown"
+  /** `placeholder`: already cleared on the wire. `odd`: a mark is there but not in force. `unmarkable`: no place for a mark. */
+  mark: "none" | "placeholder" | "odd" | "unmarkable"
+  /** An error stands beside a completed output. */
+  error: boolean
+  attachments: boolean
+  providerExecuted: boolean
+  /** `absent`: the tool reports none. `odd`: something that is no exit code. */
+  exitCode: number | "absent" | "odd"
+  /** The path that a file-reading call names, if it names one. */
+  path: string | undefined
+  /** The output brought instruction files into the context, or may have. */
+  loadedInstructions: boolean
+}
