@@ -142,6 +142,8 @@ export interface ToolOutput {
   input: unknown
   /** The output's text; `undefined` when the output is not a text. */
   text: string | undefined
+  /** Tokens of the text where it reaches the model, else 0. */
+  textTokens: number
   /** Tokens that the placeholder would save. */
   savingsTokens: number
   facts: OutputFacts

@@ -1,0 +1,127 @@
+import { assertOptions } from "./options.ts"
+import { copyPlain, isRecord } from "./plain.ts"
+import { selectOutputs, type Selection } from "./select.ts"
+import { findRecentProtection, type RecentProtection } from "./steps.ts"
+import { findLatestTime, readHistory } from "./wire.ts"
+import type {
+  ClearedOutput,
+  EstimateOptions,
+  History,
+  Message,
+  Policy,
+  ProjectOptions,
+  Projection,
+  Stats,
+} from "./types.ts"
+
+export type * from "./types.ts"
+
+/**
+ * Works out what the messages cost on the wire and, over target, marks old successful tool outputs in a copy of them.
+ *
+ * Pure and deterministic: the input is never written, the result shares only strings with it. When the content cannot be
+ * sized nothing is marked and `stats.skipped` says so; messages that are not plain data (accessors, class instances,
+ * cycles) come back as the input itself, since they cannot be copied faithfully.
+ *
+ * @throws {TypeError} an invalid policy field or `now`, named in the message.
+ */
+export function projectMessages(messages: readonly Message[], options: ProjectOptions): Projection {
+  assertOptions(options)
+  const copy = copyPlain(messages)
+  const history = copy && readHistory(copy, options.model)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what cannot be copied comes back as it is
+  if (!history) return { messages: copy ?? (messages as Message[]), stats: describeUnreadable(options), cleared: [] }
+
+  const protection = findRecentProtection(history.segments, options.policy)
+  const before = estimateHistory(history)
+  const skipped = findSkipReason(before, options.inputBudget)
+  const selections = skipped || before === undefined ? [] : select(history, protection, before, options)
+  applyMarks(copy, selections, options.now ?? findLatestTime(copy))
+  return {
+    messages: copy,
+    stats: describeStats(options, protection, selections, before, skipped),
+    cleared: selections.map((selection) => describeCleared(selection, history.requestIndex)),
+  }
+}
+
+/** Tokens that the messages cost on the wire; `undefined` when something that reaches the model cannot be sized. */
+export function estimateMessages(messages: readonly Message[], options: EstimateOptions = {}): number | undefined {
+  const copy = copyPlain(messages)
+  const history = copy && readHistory(copy, options.model)
+  return history && roundUp(estimateHistory(history))
+}
+
+function estimateHistory({ segments }: History): number | undefined {
+  if (segments.some(({ unknownSize }) => unknownSize)) return undefined
+  return segments.reduce((sum, { tokens }) => sum + tokens, 0)
+}
+
+function findSkipReason(tokens: number | undefined, inputBudget: number): Stats["skipped"] {
+  if (!(Number.isFinite(inputBudget) && inputBudget > 0)) return "invalid-budget"
+  return tokens === undefined ? "unknown-content" : undefined
+}
+
+function select(history: History, protection: RecentProtection, tokens: number, options: ProjectOptions): Selection[] {
+  const { policy, inputBudget, force = false } = options
+  return selectOutputs(history, policy, protection, { tokens, targetTokens: findTarget(policy, inputBudget), force })
+}
+
+/** Share of the budget that history may use; 0 for an invalid budget. */
+function findTarget({ targetRatio }: Policy, inputBudget: number): number {
+  return Number.isFinite(inputBudget) && inputBudget > 0 ? Math.floor(inputBudget * targetRatio) : 0
+}
+
+/** The one place that writes: into the copy, after everything is decided. */
+function applyMarks(messages: readonly Message[], selections: readonly Selection[], now: number): void {
+  for (const { output } of selections) {
+    const state = messages[output.messageIndex]?.parts[output.partIndex]?.["state"]
+    if (isRecord(state) && isRecord(state["time"])) state["time"]["compacted"] = now
+  }
+}
+
+function describeStats(
+  { policy, inputBudget }: ProjectOptions,
+  protection: RecentProtection,
+  selections: readonly Selection[],
+  before: number | undefined,
+  skipped: Stats["skipped"],
+): Stats {
+  const saved = selections.reduce((sum, { output }) => sum + output.savingsTokens, 0)
+  const after = before === undefined ? undefined : before - saved
+  const targetTokens = findTarget(policy, inputBudget)
+  return {
+    foldedTools: selections.length,
+    redundantTools: selections.filter(({ reason }) => reason === "redundant").length,
+    estimatedBefore: roundUp(before),
+    estimatedAfter: roundUp(after),
+    targetTokens,
+    inputBudget,
+    protectedSteps: protection.toolSteps,
+    overBudget: after === undefined || after > targetTokens,
+    ...(skipped && { skipped }),
+    estimateMethod: "base",
+  }
+}
+
+function describeUnreadable(options: ProjectOptions): Stats {
+  const skipped = findSkipReason(undefined, options.inputBudget)
+  return describeStats(options, { fromSegment: 0, toolSteps: 0 }, [], undefined, skipped)
+}
+
+function describeCleared({ output, reason, witness }: Selection, requestIndex: number): ClearedOutput {
+  const { messageID, partID, callID, tool, savingsTokens } = output
+  return {
+    messageID,
+    partID,
+    callID,
+    tool,
+    reason,
+    ...(witness && { witnessCallID: witness.callID }),
+    savedTokens: savingsTokens,
+    requestIndex,
+  }
+}
+
+function roundUp(tokens: number | undefined): number | undefined {
+  return tokens === undefined ? undefined : Math.ceil(tokens)
+}

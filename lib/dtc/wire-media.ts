@@ -1,0 +1,65 @@
+import { isRecord } from "./plain.ts"
+import { textTokens } from "./tokens.ts"
+import { addRendered, describeUnsupportedFile, MEDIA_NOTE_TEXT } from "./wire-texts.ts"
+import type { Rendered } from "./wire-texts.ts"
+import type { Modality, Model } from "./types.ts"
+
+/** Their content stands in sibling text parts. */
+const REFERENCE_MIMES: ReadonlySet<unknown> = new Set(["text/plain", "application/x-directory"])
+
+/**
+ * Which AI SDK packages carry media inside tool results; the others get one extra user message after the assistant's.
+ * From the 1.18.33 binary.
+ */
+const CARRIES_MEDIA: Readonly<Record<string, (mime: string, apiID: string) => boolean>> = {
+  "@ai-sdk/anthropic": () => true,
+  "@ai-sdk/openai": () => true,
+  "@ai-sdk/google-vertex/anthropic": () => true,
+  "@ai-sdk/amazon-bedrock/mantle": () => true,
+  "@ai-sdk/amazon-bedrock": (mime, apiID) => isImage(mime) && /anthropic\.|nova|llama-?4/.test(apiID),
+  "@ai-sdk/xai": isImage,
+  "@ai-sdk/google": (_mime, apiID) => apiID.includes("gemini-3") && !apiID.includes("gemini-2"),
+}
+
+/** A user's file part: a reference costs nothing, a live file has no known size, an unsupported one becomes a sentence. */
+export function renderFile(file: Record<string, unknown>, model: Model | undefined): Rendered {
+  if (REFERENCE_MIMES.has(file["mime"])) return "nothing"
+  const modality = findModality(file["mime"])
+  const accepted = model?.capabilities?.input
+  if (!modality || !accepted || accepted[modality]) return "unknown"
+  return textTokens(describeUnsupportedFile(file["filename"], modality))
+}
+
+/** The attachments of a completed result that is not cleared: in the result, or in an extra user message behind it. */
+export function renderAttachments(attachments: unknown, model: Model | undefined): Rendered {
+  if (attachments === undefined || attachments === null) return "nothing"
+  if (!Array.isArray(attachments)) return "unknown"
+  return attachments.map((attachment) => renderAttachment(attachment, model)).reduce(addRendered, "nothing")
+}
+
+function renderAttachment(attachment: unknown, model: Model | undefined): Rendered {
+  if (!isRecord(attachment) || typeof attachment["mime"] !== "string" || !model?.npm) return "unknown"
+  const { mime } = attachment
+  if (!isImage(mime) && mime !== "application/pdf") return "unknown"
+  if (!carriesMedia(model, mime)) return addRendered(textTokens(MEDIA_NOTE_TEXT), renderFile(attachment, model))
+  return isDataUrl(attachment["url"]) ? "unknown" : "nothing"
+}
+
+function carriesMedia({ npm = "", apiID = "" }: Model, mime: string): boolean {
+  return Object.hasOwn(CARRIES_MEDIA, npm) && CARRIES_MEDIA[npm]?.(mime, apiID) === true
+}
+
+function findModality(mime: unknown): Modality | undefined {
+  if (typeof mime !== "string") return undefined
+  if (mime === "application/pdf") return "pdf"
+  return (["image", "audio", "video"] as const).find((kind) => mime.startsWith(`${kind}/`))
+}
+
+function isImage(mime: string): boolean {
+  return mime.startsWith("image/")
+}
+
+/** Inside a tool result the host drops every other URL. */
+function isDataUrl(url: unknown): boolean {
+  return typeof url === "string" && url.startsWith("data:") && url.includes(",")
+}

@@ -1,0 +1,147 @@
+import { isRecord } from "./plain.ts"
+import { FRAME_TOKENS, jsonTokens, textTokens } from "./tokens.ts"
+import { renderAttachments, renderFile } from "./wire-media.ts"
+import { isCleared } from "./wire-outputs.ts"
+import * as texts from "./wire-texts.ts"
+import { addRendered, type Rendered } from "./wire-texts.ts"
+import type { Model, Part, ToolOutput } from "./types.ts"
+
+/** Every part kind of the host's schema; `lib/host.ts` fails to compile when the host adds one. */
+export type PartKind =
+  | "agent"
+  | "compaction"
+  | "file"
+  | "patch"
+  | "reasoning"
+  | "retry"
+  | "snapshot"
+  | "step-finish"
+  | "step-start"
+  | "subtask"
+  | "text"
+  | "tool"
+
+type Role = "assistant" | "user"
+type ToolStatus = "completed" | "error" | "pending" | "running"
+
+/** What a part's rendering depends on beside the part. */
+export interface MessageContext {
+  model: Model | undefined
+  /** The request's model wrote the message. True when no model is known: the larger cost counts. */
+  sameModel: boolean
+  /** Some reasoning of the message carries an Anthropic signature. */
+  signed: boolean
+}
+
+/** `output` is the part's own reading, where it is a tool part. */
+type Renderer = (part: Part, context: MessageContext, output?: ToolOutput) => Rendered
+
+const nothing: Renderer = () => "nothing"
+const unfamiliar: Renderer = () => "unknown"
+const fixed =
+  (text: string): Renderer =>
+  () =>
+    textTokens(text)
+
+const PARTS: Readonly<Record<Role, Readonly<Record<PartKind, Renderer>>>> = {
+  user: {
+    text: (part) => (part["ignored"] || part["text"] === "" ? "nothing" : renderText(part["text"])),
+    file: (part, { model }) => renderFile(part, model),
+    agent: nothing,
+    compaction: fixed(texts.COMPACTION_TEXT),
+    subtask: fixed(texts.SUBTASK_TEXT),
+    patch: unfamiliar,
+    reasoning: unfamiliar,
+    retry: unfamiliar,
+    snapshot: unfamiliar,
+    "step-finish": unfamiliar,
+    "step-start": unfamiliar,
+    tool: unfamiliar,
+  },
+  assistant: {
+    text: renderAssistantText,
+    reasoning: renderReasoning,
+    tool: renderTool,
+    "step-start": nothing,
+    "step-finish": nothing,
+    agent: nothing,
+    file: nothing,
+    patch: nothing,
+    retry: nothing,
+    snapshot: nothing,
+    compaction: unfamiliar,
+    subtask: unfamiliar,
+  },
+}
+
+type ResultRenderer = (state: Record<string, unknown>, context: MessageContext, output?: ToolOutput) => Rendered
+
+/** The result that stands beside a call, by the call's state. A mark changes only a completed one. */
+const RESULTS: Readonly<Record<ToolStatus, ResultRenderer>> = {
+  pending: () => textTokens(texts.INTERRUPTED_TEXT),
+  running: () => textTokens(texts.INTERRUPTED_TEXT),
+  completed: renderCompleted,
+  error: (state) => renderText(findInterruptedOutput(state) ?? state["error"]),
+}
+
+/** What the host sends for one part; `unknown` also for kinds and roles that it does not have. */
+export function renderPart(role: string, part: Part, context: MessageContext, output?: ToolOutput): Rendered {
+  if (!isRole(role) || !isPartKind(part.type)) return "unknown"
+  return PARTS[role][part.type](part, context, output)
+}
+
+function renderText(text: unknown): Rendered {
+  return typeof text === "string" ? textTokens(text) : "unknown"
+}
+
+/** Beside a signed reasoning part the host turns an empty text into one space; otherwise its metadata alone keeps it. */
+function renderAssistantText(part: Part, context: MessageContext): Rendered {
+  const metadata = renderMetadata(part, context)
+  if (part["text"] !== "") return addRendered(renderText(part["text"]), metadata)
+  return context.signed ? addRendered(textTokens(" "), metadata) : metadata
+}
+
+/** Signatures and encrypted reasoning are payload for the model that wrote them; others get the bare text, unless blank. */
+function renderReasoning(part: Part, context: MessageContext): Rendered {
+  const text = part["text"]
+  if (context.sameModel) return addRendered(renderText(text), renderMetadata(part, context))
+  return typeof text === "string" && text.trim() === "" ? "nothing" : renderText(text)
+}
+
+/** The input is sent in full whatever became of the call. */
+function renderTool(part: Part, context: MessageContext, output?: ToolOutput): Rendered {
+  const state = part["state"]
+  if (!isRecord(state) || !isToolStatus(state["status"])) return "unknown"
+  const call = FRAME_TOKENS.toolCall + textTokens(String(part["tool"])) + jsonTokens(state["input"])
+  const result = RESULTS[state["status"]](state, context, output)
+  return addRendered(addRendered(call, result), renderMetadata(part, context))
+}
+
+function renderCompleted(state: Record<string, unknown>, { model }: MessageContext, output?: ToolOutput): Rendered {
+  if (isCleared(state)) return texts.PLACEHOLDER_TOKENS
+  if (output?.text === undefined) return "unknown"
+  return addRendered(output.textTokens, renderAttachments(state["attachments"], model))
+}
+
+/** Provider options go back only to the model that they came from. */
+function renderMetadata({ metadata }: Part, { sameModel }: MessageContext): Rendered {
+  return sameModel && isRecord(metadata) ? jsonTokens(metadata) : "nothing"
+}
+
+/** The text that an interrupted tool had produced; the host sends it as an ordinary result. */
+function findInterruptedOutput({ metadata }: Record<string, unknown>): string | undefined {
+  if (!isRecord(metadata) || metadata["interrupted"] !== true) return undefined
+  return typeof metadata["output"] === "string" ? metadata["output"] : undefined
+}
+
+function isRole(role: string): role is Role {
+  return Object.hasOwn(PARTS, role)
+}
+
+function isPartKind(type: string): type is PartKind {
+  return Object.hasOwn(PARTS.assistant, type)
+}
+
+function isToolStatus(status: unknown): status is ToolStatus {
+  return typeof status === "string" && Object.hasOwn(RESULTS, status)
+}

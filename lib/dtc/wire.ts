@@ -1,0 +1,159 @@
+/**
+ * What OpenCode 1.x sends: this room and its `wire-*` neighbours are the only ones that know the host. Read from the
+ * 1.18.33 binary and confirmed on the wire (docs/decisions/2026-11-30-wire-table.md).
+ */
+import { isRecord } from "./plain.ts"
+import { FRAME_TOKENS } from "./tokens.ts"
+import { readOutput } from "./wire-outputs.ts"
+import { renderPart, type MessageContext } from "./wire-parts.ts"
+import type { Rendered } from "./wire-texts.ts"
+import type { History, Message, MessageInfo, Model, Part, Segment, ToolOutput } from "./types.ts"
+
+/**
+ * Reads plain messages into neutral terms. `undefined`: a message is malformed, so that nothing can be said about what
+ * the host would send. `model` absent: the one that the latest ordinary user message asks for.
+ */
+export function readHistory(
+  messages: readonly Message[],
+  model: Model | undefined = findRequestedModel(messages),
+): History | undefined {
+  if (!messages.every(isMessage)) return undefined
+  const windowStart = findWindowStart(messages)
+  const segments: Segment[] = []
+  const outputs: ToolOutput[] = []
+  let requestIndex = 0
+  for (const [messageIndex, message] of messages.entries()) {
+    const steps = readSteps(message, messageIndex, segments.length, model)
+    for (const step of steps) {
+      segments.push(step.segment)
+      outputs.push(...step.outputs)
+    }
+    if (startsRequests(message.info, windowStart)) requestIndex += steps.length
+  }
+  return { segments, outputs, requestIndex }
+}
+
+/**
+ * The model that the next request goes to: the explicit one of the latest ordinary user message, by creation time, then
+ * id; never by array position, since a retained tail stands behind newer messages. Compaction-only users do not count.
+ */
+export function findRequestedModel(messages: readonly Message[]): Model | undefined {
+  const ordinary = messages.filter((message) => isMessage(message) && isOrdinaryUser(message))
+  const latest = ordinary.toSorted(byCreation).at(-1)
+  const model = latest?.info["model"]
+  if (!isRecord(model)) return undefined
+  const { providerID, modelID } = model
+  return isName(providerID) && isName(modelID) ? { providerID, modelID } : undefined
+}
+
+/** The largest time in the history, in milliseconds; at least 1. */
+export function findLatestTime(messages: readonly Message[]): number {
+  return messages
+    .filter(isMessage)
+    .flatMap(({ info, parts }) => [info, ...parts, ...parts.map(({ state }) => state)])
+    .flatMap((holder) => (isRecord(holder) && isRecord(holder["time"]) ? Object.values(holder["time"]) : []))
+    .reduce<number>(laterTime, 1)
+}
+
+interface StepReading {
+  segment: Segment
+  outputs: ToolOutput[]
+}
+
+function readSteps(message: Message, messageIndex: number, firstSegment: number, model?: Model): StepReading[] {
+  const { info } = message
+  const sent = isSent(message)
+  const context = describeContext(message, model)
+  let partIndex = 0
+  return splitSteps(message).map((parts, step) => {
+    const outputs: ToolOutput[] = []
+    const segment: Segment = {
+      kind: info.role === "assistant" ? "step" : "user",
+      tokens: 0,
+      unknownSize: false,
+      sendsTool: false,
+    }
+    for (const part of parts) {
+      const place = { messageIndex, partIndex: partIndex++, messageID: info.id, segment: firstSegment + step }
+      const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
+      if (output) outputs.push(output)
+      if (sent) addRendered(segment, part.type, renderPart(info.role, part, context, output))
+    }
+    return { segment, outputs }
+  })
+}
+
+function addRendered(segment: Segment, type: string, rendered: Rendered): void {
+  if (rendered === "nothing") return
+  if (segment.tokens === 0) segment.tokens = FRAME_TOKENS.message
+  segment.tokens += FRAME_TOKENS.part
+  if (rendered === "unknown") segment.unknownSize = true
+  else segment.tokens += rendered
+  if (type === "tool") segment.sendsTool = true
+}
+
+/** A failed response is not sent, except an aborted one that had produced more than reasoning. */
+function isSent({ info, parts }: Message): boolean {
+  const { error } = info
+  if (info.role !== "assistant" || !error) return true
+  if (!isRecord(error) || error["name"] !== "MessageAbortedError") return false
+  return parts.some(({ type }) => type !== "step-start" && type !== "reasoning")
+}
+
+/** Parts from one `step-start` to the next; the whole message where there is no marker or the role has no steps. */
+function splitSteps({ info, parts }: Message): Part[][] {
+  let current: Part[] = []
+  const steps = [current]
+  for (const part of parts) {
+    if (info.role === "assistant" && part.type === "step-start" && current.length > 0) steps.push((current = []))
+    current.push(part)
+  }
+  return steps
+}
+
+/** Each step of a non-summary assistant message was one model call, and so was a message that failed before any step. */
+function startsRequests(info: MessageInfo, windowStart: number): boolean {
+  return info.role === "assistant" && info["summary"] !== true && createdAt(info) >= windowStart
+}
+
+/** When the newest completed compaction was summarised; a retained tail is older, wherever it stands in the array. */
+function findWindowStart(messages: readonly Message[]): number {
+  const summaries = messages.filter(({ info }) => info["summary"] === true && info["finish"] && !info["error"])
+  return Math.max(0, ...summaries.map(({ info }) => createdAt(info)))
+}
+
+function describeContext({ info, parts }: Message, model: Model | undefined): MessageContext {
+  const sameModel = !model || (info["providerID"] === model.providerID && info["modelID"] === model.modelID)
+  return { model, sameModel, signed: parts.some(isSignedReasoning) }
+}
+
+function isSignedReasoning({ type, metadata }: Part): boolean {
+  if (type !== "reasoning" || !isRecord(metadata) || !isRecord(metadata["anthropic"])) return false
+  return (metadata["anthropic"]["signature"] ?? undefined) !== undefined
+}
+
+function isMessage(message: unknown): message is Message {
+  if (!isRecord(message) || !isRecord(message["info"]) || !Array.isArray(message["parts"])) return false
+  return message["parts"].every((part) => isRecord(part) && typeof part["type"] === "string")
+}
+
+function isOrdinaryUser({ info, parts }: Message): boolean {
+  return info.role === "user" && !(parts.length > 0 && parts.every(({ type }) => type === "compaction"))
+}
+
+function byCreation(left: Message, right: Message): number {
+  return createdAt(left.info) - createdAt(right.info) || (left.info.id < right.info.id ? -1 : 1)
+}
+
+/** Milliseconds; 0 when the message has no usable time. */
+function createdAt({ time }: MessageInfo): number {
+  return isRecord(time) && typeof time["created"] === "number" && time["created"] > 0 ? time["created"] : 0
+}
+
+function laterTime(latest: number, time: unknown): number {
+  return typeof time === "number" && Number.isSafeInteger(time) && time > latest ? time : latest
+}
+
+function isName(name: unknown): name is string {
+  return typeof name === "string" && name !== ""
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { estimateMessages, projectMessages } from "../../lib/dtc/engine.ts"
+import { copyPlain } from "../../lib/dtc/plain.ts"
+import type { Message } from "../../lib/dtc/types.ts"
+import { DEFAULT_POLICY, session, user } from "../helpers/history.ts"
+
+const cycle: Record<string, unknown> = {}
+cycle["self"] = { cycle }
+const wide = Array.from({ length: 5 }).reduce<unknown>((inner) => Array.from({ length: 40 }, () => inner), "x")
+
+/** Each stands somewhere in a message; none of its code may run. */
+const odd: Record<string, () => unknown> = {
+  "an accessor": () => ({
+    get value(): never {
+      throw new Error("read")
+    },
+  }),
+  "an accessor that answers": () => ({
+    get value() {
+      return assert.fail("called")
+    },
+  }),
+  "a setter": () => Object.defineProperty({}, "value", { enumerable: true, set: () => {} }),
+  "an accessor in an array": () =>
+    Object.defineProperty([1], 0, { enumerable: true, get: () => assert.fail("called") }),
+  "a hole": () => [1, , 2], // oxlint-disable-line no-sparse-arrays
+  "an array of another class": () => new (class Special extends Array<number> {})(),
+  "a class instance": () => new (class Special {})(),
+  "a date": () => new Date(0),
+  "a map": () => new Map(),
+  "a function": () => () => 1,
+  "a symbol": () => Symbol("x"),
+  "a bigint": () => 1n,
+  "a cycle": () => cycle,
+  "endless depth": () => Array.from({ length: 9_000 }).reduce<unknown>((inner) => [inner], 1),
+  "shared references that unfold without end": () => wide,
+  "a proxy that throws": () => new Proxy({}, { ownKeys: () => assert.fail("trapped") }),
+  "a revoked proxy": () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    return proxy
+  },
+}
+
+for (const [name, make] of Object.entries(odd)) {
+  test(`not plain: ${name}`, () => {
+    const messages = session(user("x"))
+    Object.assign(messages[0]?.parts[0] ?? {}, { metadata: { deep: [make()] } })
+    assert.equal(copyPlain(messages), undefined)
+    const projection = projectMessages(messages, { inputBudget: 1, policy: DEFAULT_POLICY })
+    assert.equal(projection.stats.skipped, "unknown-content")
+    assert.equal(projection.messages, messages, "what cannot be copied comes back as it is")
+    assert.equal(projection.cleared.length, 0)
+    assert.equal(estimateMessages(messages), undefined)
+  })
+}
+
+test("an invalid budget is named before unreadable content", () => {
+  const { stats } = projectMessages([{}] as Message[], { inputBudget: 0, policy: DEFAULT_POLICY })
+  assert.equal(stats.skipped, "invalid-budget")
+})
+
+test("malformed but plain messages come back as a copy", () => {
+  const messages = [{ info: {} }] as Message[]
+  const { messages: copy, stats } = projectMessages(messages, { inputBudget: 10, policy: DEFAULT_POLICY })
+  assert.deepStrictEqual(copy, messages)
+  assert.notEqual(copy, messages)
+  assert.equal(stats.skipped, "unknown-content")
+})
+
+test("a copy is equal and independent, whatever the keys and prototypes", () => {
+  const value = [
+    { a: [1, null, undefined, Number.NaN, -0], b: JSON.parse('{"__proto__": {"x": 1}}') as object },
+    Object.create(null),
+  ]
+  const copy = copyPlain(value)
+  assert.deepStrictEqual(copy, value)
+  assert.notEqual(copy?.[0], value[0])
+  const shared = { list: [1] }
+  const twice = copyPlain([shared, shared])
+  assert.deepStrictEqual(twice, [shared, shared])
+})
+
+test("a second look that differs from the first cannot throw", () => {
+  let looks = 0
+  const shifty = new Proxy(
+    { x: 1 },
+    { ownKeys: (target) => (++looks > 1 ? assert.fail("second look") : Reflect.ownKeys(target)) },
+  )
+  assert.equal(copyPlain([shifty]), undefined)
+})

@@ -1,0 +1,156 @@
+import fc from "fast-check"
+import type { Message, Policy, ProjectOptions } from "../../lib/dtc/types.ts"
+import {
+  assistant,
+  bash,
+  compaction,
+  failed,
+  glob,
+  grep,
+  MODEL,
+  pending,
+  read,
+  reasoning,
+  session,
+  step,
+  text,
+  tokens,
+  tool,
+  user,
+  userParts,
+} from "./history.ts"
+
+type Draft = ReturnType<typeof user>
+type Fields = Record<string, unknown>
+
+const paths = fc.constantFrom("a.ts", "a.ts", "src/b.ts", "AGENTS.md", String.raw`C:\docs\Skill.md`)
+const output = fc.oneof(
+  fc.tuple(fc.integer({ min: 0, max: 900 }), fc.constantFrom("x", "y")).map(([count, seed]) => tokens(count, seed)),
+  fc.constantFrom(tokens(600, "same"), tokens(600, "same"), tokens(601, "same"), "漢字🙂\ud800".repeat(90), ""),
+)
+const oddState = fc.constantFrom<Fields>(
+  {},
+  {},
+  {},
+  { attachments: [] },
+  { metadata: { exit: 0 } },
+  { metadata: { exit: null } },
+  { metadata: { loaded: ["/r/AGENTS.md"] } },
+  { time: { start: 1, end: 2, compacted: 3 } },
+  { time: { start: 1, compacted: 0 } },
+  { time: undefined },
+  { error: "late" },
+  { status: "error", error: "boom" },
+  { status: "error", error: "aborted", metadata: { interrupted: true, output: "so far" } },
+)
+const oddPart = fc.constantFrom<Fields>(
+  {},
+  {},
+  {},
+  {},
+  { metadata: { providerExecuted: true } },
+  { metadata: { google: { sig: "s" } } },
+)
+
+const toolPart: fc.Arbitrary<Fields> = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom(read("a.ts", tokens(600, "again")), grep("a", tokens(600, "again"))) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(paths, output, oddState, oddPart)
+      .map(([path, out, state, part]) => ({ ...read(path, out, state), ...part })),
+  },
+  { weight: 2, arbitrary: fc.tuple(fc.constantFrom("a", "b"), output).map(([pattern, out]) => grep(pattern, out)) },
+  { weight: 1, arbitrary: output.map((out) => glob("*", out)) },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(output, fc.constantFrom(0, 0, 0, 1, null)).map(([out, exit]) => bash("ls", out, exit)),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom("skill", "edit", "dcp_prune", "x_mcp"), output)
+      .map(([name, out]) => tool(name, { a: 1 }, out)),
+  },
+  { weight: 1, arbitrary: output.map((out) => failed("read", { filePath: "a.ts" }, out)) },
+  { weight: 1, arbitrary: fc.constantFrom(pending("running", { a: 1 }), pending("pending", {})) },
+)
+const stepParts = fc
+  .tuple(fc.array(toolPart, { maxLength: 3 }), fc.option(output), fc.boolean())
+  .map(([tools, said, marked]): Fields[] => [
+    ...(marked ? [{ type: "step-start" }] : []),
+    ...(said === null ? [] : [text(said)]),
+    ...tools,
+    ...(marked ? [{ type: "step-finish" }] : []),
+  ])
+const infos = fc.constantFrom<Fields>(
+  {},
+  {},
+  {},
+  {},
+  { providerID: "other", modelID: "m" },
+  { error: { name: "APIError" } },
+  { error: { name: "MessageAbortedError" } },
+)
+const draft: fc.Arbitrary<Draft[]> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(fc.array(stepParts, { minLength: 1, maxLength: 2 }), infos)
+      .map(([steps, info]) => [assistant(steps.flat(), info)]),
+  },
+  { weight: 3, arbitrary: output.map((said) => [user(said)]) },
+  { weight: 1, arbitrary: output.map((said) => [step(reasoning(said, { anthropic: { signature: "s" } }))]) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constant(
+        userParts(
+          { type: "text", text: "hidden", ignored: true },
+          { type: "agent", name: "x" },
+          { type: "file", mime: "text/plain" },
+        ),
+      )
+      .map((one) => [one]),
+  },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 90_000 }).map((created) => compaction(created)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(assistant([]), userParts(), userParts({ type: "subtask" })).map((one) => [one]),
+  },
+)
+/** Rare, since one of them makes the whole history unknown. */
+const unknownDraft: fc.Arbitrary<Draft[]> = fc
+  .constantFrom(
+    userParts({ type: "file", mime: "image/png", url: "data:," }),
+    step(read("a.ts", "x", { attachments: [{ mime: "image/png" }] })),
+    assistant([{ type: "hologram" }]),
+  )
+  .map((one) => [one])
+
+export const histories: fc.Arbitrary<Message[]> = fc
+  .array(fc.oneof({ weight: 60, arbitrary: draft }, { weight: 1, arbitrary: unknownDraft }), { maxLength: 14 })
+  .map((drafts) => session(user("go"), ...drafts.flat()))
+
+export const policies: fc.Arbitrary<Policy> = fc.record({
+  protectRecentSteps: fc.constantFrom(1, 1, 2, 5),
+  protectRecentTokens: fc.constantFrom(0, 0, 500, 3_000),
+  targetRatio: fc.constantFrom(0.01, 0.35, 0.7, 1),
+  minimumSavingsTokens: fc.constantFrom(1, 100, 512),
+  protectedTools: fc.constantFrom([], [], ["grep"], ["bash", "read"]),
+})
+
+export const projectOptions: fc.Arbitrary<ProjectOptions> = fc.record(
+  {
+    inputBudget: fc.oneof(fc.integer({ min: 1, max: 9_000 }), fc.constantFrom(0, Number.NaN, 1e9)),
+    policy: policies,
+    force: fc.boolean(),
+    now: fc.integer({ min: 1, max: 2 ** 50 }),
+    model: fc.constantFrom(
+      MODEL,
+      { ...MODEL, npm: "@ai-sdk/anthropic", apiID: "claude" },
+      { providerID: "other", modelID: "m" },
+    ),
+  },
+  { requiredKeys: ["inputBudget", "policy"] },
+)
