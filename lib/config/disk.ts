@@ -1,0 +1,81 @@
+/** The only room of the configuration that touches the disk, and it only reads. */
+
+import { lstat, readFile, realpath, stat } from "node:fs/promises"
+import path from "node:path"
+import { FILE_NAMES, type Place } from "./places.ts"
+import { type Problem, problemOf } from "./problems.ts"
+import type { LayerSource } from "./types.ts"
+
+/** A DCP file is a page of settings; something far larger is there by mistake and would hold up the host. */
+export const LARGEST_FILE_BYTES: number = 1024 * 1024
+
+/** What a layer holds before it is parsed. */
+export interface LayerText {
+  source: LayerSource
+  file: string
+  content: string | Problem
+}
+
+interface FoundFile {
+  source: LayerSource
+  file: string
+  /** The directory with every link resolved. */
+  directory: string
+}
+
+/** Reads the layers on disk, lowest first. A directory that serves two layers is read once, as the later one. */
+export async function readLayerTexts(places: readonly Place[]): Promise<LayerText[]> {
+  const searched = await Promise.all(places.map(findFile))
+  const found = searched.filter((file) => file !== undefined)
+  const once = found.filter(
+    (file, index) => !found.slice(index + 1).some((later) => later.directory === file.directory),
+  )
+  return Promise.all(once.map(async ({ source, file }) => ({ source, file, content: await readContent(file) })))
+}
+
+async function findFile({ source, directories }: Place): Promise<FoundFile | undefined> {
+  for (const directory of directories)
+    for (const name of FILE_NAMES) {
+      const file = path.join(directory, name)
+      if (await isPresent(file)) return { source, file, directory: await realDirectory(directory) }
+    }
+  return undefined
+}
+
+/** A broken link is present, so is a file in a directory that may not be searched: the user meant something by it. */
+async function isPresent(file: string): Promise<boolean> {
+  try {
+    await lstat(file)
+    return true
+  } catch (error) {
+    return ["EACCES", "EPERM"].includes(errorCode(error))
+  }
+}
+
+async function realDirectory(directory: string): Promise<string> {
+  try {
+    return await realpath(directory)
+  } catch {
+    return directory
+  }
+}
+
+async function readContent(file: string): Promise<string | Problem> {
+  try {
+    const stats = await stat(file)
+    // Reading a pipe would wait for a writer for ever.
+    if (!stats.isFile()) return problemOf("unreadable", "not a regular file", "a file")
+    if (stats.size > LARGEST_FILE_BYTES)
+      return problemOf("too-large", `${stats.size} bytes`, `at most ${LARGEST_FILE_BYTES} bytes`)
+    // `fatal`: a file in another encoding is one clear problem instead of a layer full of replacement characters.
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file))
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return problemOf("parse-error", "not UTF-8", "UTF-8 text")
+    return problemOf("unreadable", `cannot be read (${code})`, "a readable file")
+  }
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error"
+}

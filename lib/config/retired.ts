@@ -1,0 +1,21 @@
+/** Options that other and older context plugins know. Each is reported, with what to use instead; none does anything. */
+export const RETIRED_OPTIONS: Readonly<Record<string, string>> = {
+  compress: "nothing is summarised; the host's own compaction goes on",
+  strategies: "there is one strategy; its settings are under dtc",
+  turnProtection: "use dtc.protectRecentSteps and dtc.protectRecentTokens",
+  commands: "there are no commands; tool.enabled offers the plugin's tools to the model",
+  manualMode: "clearing follows dtc.targetRatio; dtc.enabled switches it off",
+  summarize: "nothing is summarised; the host's own compaction goes on",
+  autoPrune: "use dtc.enabled",
+  experimental: "there are no experimental settings",
+  language: "diagnostics are in English only",
+  pruneNotification: "clearing is not announced; debug writes it to the log",
+  pruneNotificationType: "clearing is not announced; debug writes it to the log",
+  protectedFilePatterns: "instruction files are always kept; use dtc.protectedTools for further tools",
+  autoUpdate: "the version is the one that opencode.json names",
+  "dtc.tailTurns": "use dtc.protectRecentSteps",
+  "dtc.lowWatermarkRatio": "use dtc.targetRatio",
+  "dtc.driftThreshold": "topics are not inferred",
+  "dtc.toolOutputKeepChars": "the host replaces a cleared output as a whole",
+  "dtc.mergeRuns": "messages are never merged",
+}
