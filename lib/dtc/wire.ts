@@ -132,7 +132,8 @@ function isSignedReasoning({ type, metadata }: Part): boolean {
   return (metadata["anthropic"]["signature"] ?? undefined) !== undefined
 }
 
-function isMessage(message: unknown): message is Message {
+/** The least that every reading needs: an `info` object and a list of typed parts. */
+export function isMessage(message: unknown): message is Message {
   if (!isRecord(message) || !isRecord(message["info"]) || !Array.isArray(message["parts"])) return false
   return message["parts"].every((part) => isRecord(part) && typeof part["type"] === "string")
 }

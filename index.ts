@@ -1,0 +1,28 @@
+import { homedir } from "node:os"
+import { Catalog } from "./lib/catalog.ts"
+import { loadConfig } from "./lib/config/load.ts"
+import { Controls } from "./lib/dtc/state.ts"
+import { createHooks } from "./lib/hooks.ts"
+import type { Hooks, PluginInput, PluginModule } from "./lib/host.ts"
+import { Log } from "./lib/log.ts"
+import { findOutputTokenMax } from "./lib/request.ts"
+import { createPruneTool } from "./lib/tools/prune.ts"
+
+/** The only export of this module: the host's older loader calls every export as a plugin. */
+const plugin: PluginModule = { id: "opencode-dcp", server }
+
+export default plugin
+
+/** Reads the configuration and awaits nothing of the host. */
+async function server({ client, directory }: PluginInput, options?: unknown): Promise<Hooks> {
+  const { env } = process
+  const { config, diagnostics } = await loadConfig({ directory, options, env, home: homedir() })
+  const log = new Log(client, config.debug, diagnostics)
+  if (!config.enabled || !config.dtc.enabled) return {}
+
+  const controls = new Controls()
+  const outputTokenMax = findOutputTokenMax(env)
+  const catalog = new Catalog({ client, outputTokenMax, clock: () => performance.now() })
+  const hooks = createHooks({ config, catalog, controls, log, outputTokenMax, now: () => Date.now() })
+  return config.tool.enabled ? { ...hooks, tool: { dcp_prune: createPruneTool({ controls, log }) } } : hooks
+}

@@ -1,0 +1,176 @@
+import { policyFor } from "./config/policy.ts"
+import type { Config } from "./config/types.ts"
+import type { Catalog, CatalogEntry } from "./catalog.ts"
+import { projectMessages } from "./dtc/engine.ts"
+import { isRecord } from "./dtc/plain.ts"
+import type { Controls } from "./dtc/state.ts"
+import type { Message, Model, Projection } from "./dtc/types.ts"
+import type { Hooks } from "./host.ts"
+import type { Log } from "./log.ts"
+import { findInputBudget, identifyRequest, type IdentityFault } from "./request.ts"
+
+/** Why a request went out as it was. A closed list. */
+export type SkipReason =
+  | IdentityFault
+  | "failed"
+  | "guard-capacity"
+  | "model-changed"
+  | "native-compaction"
+  | "request-changed"
+  | "unavailable-budget"
+  | "unknown-content"
+  | "unknown-model"
+
+/** Part of every session's life; said only when debugging. */
+const ORDINARY_REASONS: ReadonlySet<SkipReason> = new Set(["empty-history", "native-compaction"])
+
+export interface HookRooms {
+  config: Config
+  catalog: Catalog
+  controls: Controls
+  log: Log
+  outputTokenMax: number
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+interface Skipped {
+  reason: SkipReason
+  sessionID?: string
+}
+
+interface Projected {
+  projection: Projection
+  sessionID: string
+  model: Model
+  forced: boolean
+}
+
+/**
+ * The hooks around one request. Contract: none of them throws or rejects, since the host fails the user's request on it,
+ * and a request is either projected completely or left as it was.
+ */
+export function createHooks(rooms: HookRooms): Hooks {
+  return {
+    "experimental.chat.messages.transform": quietly(async (_input: unknown, output: { messages: Message[] }) => {
+      rooms.log.showDiagnostics()
+      report(rooms.log, await projectOrSkip(rooms, output))
+    }),
+    "experimental.session.compacting": quietly((input: unknown) => {
+      if (!rooms.controls.armGuard(sessionIDOf(input))) rooms.log.warnOnce(GUARD_LOST)
+    }),
+    // The compaction's own request follows its transform: a guard that is still there has missed it.
+    "chat.params": quietly((input: unknown) => {
+      const sessionID = sessionIDOf(input)
+      if (sessionID !== undefined && fieldOf(input, "agent") === "compaction") rooms.controls.takeGuard(sessionID)
+    }),
+    event: quietly((input: unknown) => {
+      const event = fieldOf(input, "event")
+      const info = fieldOf(fieldOf(event, "properties"), "info")
+      if (fieldOf(event, "type") === "session.deleted") rooms.controls.forget(String(fieldOf(info, "id")))
+    }),
+    dispose: quietly(() => rooms.controls.forgetAll()),
+  }
+}
+
+const GUARD_LOST = "a compaction could not be guarded: clearing stops until the host's instance is reloaded"
+
+async function projectOrSkip(rooms: HookRooms, output: { messages: Message[] }): Promise<Projected | Skipped> {
+  try {
+    return await projectRequest(rooms, output)
+  } catch {
+    return { reason: "failed" }
+  }
+}
+
+/** Who asks, under which budget; then one segment without an await: look again, project, commit. */
+async function projectRequest(rooms: HookRooms, output: { messages: Message[] }): Promise<Projected | Skipped> {
+  const { messages } = output
+  const identity = admit(rooms.controls, messages)
+  if ("reason" in identity) return identity
+
+  const known = rooms.catalog.recall(identity.model)
+  const entry = known ?? (await rooms.catalog.ask(identity.model))
+  const change = known ? undefined : findChange(output, messages, identity)
+  if (change) return { reason: change, sessionID: identity.sessionID }
+  return projectAndCommit(rooms, messages, identity, entry)
+}
+
+interface Admitted {
+  sessionID: string
+  model: Model
+}
+
+function admit(controls: Controls, messages: unknown): Admitted | Skipped {
+  const identity = identifyRequest(messages)
+  if (typeof identity === "string") return { reason: identity }
+  const { sessionID, model } = identity
+  if (controls.takeGuard(sessionID)) return { reason: "native-compaction", sessionID }
+  if (controls.halted) return { reason: "guard-capacity", sessionID }
+  return model ? { sessionID, model } : { reason: "unknown-model", sessionID }
+}
+
+function projectAndCommit(
+  { config, controls, now, outputTokenMax }: HookRooms,
+  messages: Message[],
+  { sessionID, model }: Admitted,
+  entry: CatalogEntry | undefined,
+): Projected | Skipped {
+  const { policy, limit } = policyFor(config, model)
+  const inputBudget = entry?.inputBudget ?? (limit && findInputBudget(limit, outputTokenMax))
+  if (inputBudget === undefined) return { reason: "unavailable-budget", sessionID }
+
+  const forced = controls.hasPendingClear(sessionID)
+  const options = { model: entry?.model ?? model, inputBudget, policy, force: forced, now: now() }
+  const projection = projectMessages(messages, options)
+  if (projection.stats.skipped) return { reason: "unknown-content", sessionID }
+  commit(messages, projection)
+  if (forced) controls.consumeClear(sessionID)
+  return { projection, sessionID, model, forced }
+}
+
+/** The host went on while the catalog was asked: the array, its owner and the model must still be what they were. */
+function findChange(output: { messages: Message[] }, messages: Message[], before: Admitted): SkipReason | undefined {
+  const after = identifyRequest(messages)
+  if (output.messages !== messages || typeof after === "string" || after.sessionID !== before.sessionID)
+    return "request-changed"
+  const sameModel = after.model?.providerID === before.model.providerID && after.model.modelID === before.model.modelID
+  return sameModel ? undefined : "model-changed"
+}
+
+/** Puts the changed messages into the host's own array: it keeps that one, a new array would never reach the wire. */
+function commit(messages: Message[], { messages: projected, cleared }: Projection): void {
+  const changed = new Set(cleared.map(({ messageID }) => messageID))
+  for (const [index, message] of projected.entries()) if (changed.has(message.info.id)) messages[index] = message
+}
+
+function report(log: Log, outcome: Projected | Skipped): void {
+  if ("reason" in outcome) {
+    log.debug("request left as it was", { ...outcome })
+    if (!ORDINARY_REASONS.has(outcome.reason)) log.warnOnce(`requests are left as they were: ${outcome.reason}`)
+    return
+  }
+  const { projection, ...request } = outcome
+  log.debug("request projected", { ...request, stats: projection.stats, cleared: projection.cleared })
+}
+
+function quietly<Args extends unknown[]>(
+  hook: (...args: Args) => void | Promise<void>,
+): (...args: Args) => Promise<void> {
+  return async (...args) => {
+    try {
+      await hook(...args)
+    } catch {
+      // Whatever went wrong here is no reason to fail the user's request.
+    }
+  }
+}
+
+function sessionIDOf(input: unknown): string | undefined {
+  const sessionID = fieldOf(input, "sessionID")
+  return typeof sessionID === "string" ? sessionID : undefined
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return isRecord(value) ? value[key] : undefined
+}

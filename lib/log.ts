@@ -1,0 +1,63 @@
+import { describeDiagnostic } from "./config/problems.ts"
+import type { Diagnostic } from "./config/types.ts"
+import type { HostClient, LogBody } from "./host.ts"
+
+const SERVICE = "opencode-dcp"
+
+/** The host's log and toasts. Nothing here is awaited, and no failure of either has an effect. Metadata only, no texts. */
+export class Log {
+  private readonly client: HostClient
+  private readonly debugging: boolean
+  private readonly said = new Set<string>()
+
+  private unshown: readonly Diagnostic[]
+
+  /** Writes one line per diagnostic at once; the toasts wait for `showDiagnostics`. */
+  constructor(client: HostClient, debugging: boolean, diagnostics: readonly Diagnostic[]) {
+    this.client = client
+    this.debugging = debugging
+    this.unshown = diagnostics
+    for (const diagnostic of diagnostics) this.warn(describeDiagnostic(diagnostic))
+  }
+
+  debug(message: string, extra: Record<string, unknown>): void {
+    if (this.debugging) this.write({ level: "debug", message, extra })
+  }
+
+  warn(message: string, extra?: Record<string, unknown>): void {
+    this.write({ level: "warn", message, ...(extra && { extra }) })
+  }
+
+  /** Says each message once per plugin instance; callers use a closed set of messages. */
+  warnOnce(message: string, extra?: Record<string, unknown>): void {
+    if (this.said.has(message)) return
+    this.said.add(message)
+    this.warn(message, extra)
+  }
+
+  /** One toast per file that has a problem, once. For the first request: before it, no user interface may be listening. */
+  showDiagnostics(): void {
+    const diagnostics = this.unshown
+    this.unshown = []
+    for (const file of new Set(diagnostics.map((diagnostic) => diagnostic.file))) {
+      const [first, ...others] = diagnostics.filter((diagnostic) => diagnostic.file === file).map(describeDiagnostic)
+      this.toast(others.length > 0 ? `${first} (and ${others.length} more, see the log)` : `${first}`)
+    }
+  }
+
+  private toast(message: string): void {
+    attempt(() => this.client.tui.showToast({ body: { title: SERVICE, message, variant: "warning" } }))
+  }
+
+  private write(body: Omit<LogBody, "service">): void {
+    attempt(() => this.client.app.log({ body: { service: SERVICE, ...body } }))
+  }
+}
+
+function attempt(call: () => Promise<unknown>): void {
+  try {
+    Promise.resolve(call()).catch(() => undefined)
+  } catch {
+    // The client itself failed; there is nowhere left to say so.
+  }
+}
