@@ -14,7 +14,7 @@ export function copyPlain<T>(value: readonly T[]): T[] | undefined
 export function copyPlain(value: unknown): unknown {
   try {
     if (!Array.isArray(value)) return undefined
-    assertPlain(value, 0, MAX_VALUES)
+    assertPlain(value, 0, { values: MAX_VALUES })
     return copyArray(value)
   } catch {
     return undefined
@@ -27,29 +27,30 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 const NOT_PLAIN = new TypeError("not plain data")
 
-/** Answers how many more values may follow. */
-function assertPlain(container: object, depth: number, valuesLeft: number): number {
-  if (depth > MAX_DEPTH) throw NOT_PLAIN
-  const prototype: unknown = Object.getPrototypeOf(container)
-  if (!Array.isArray(container)) {
-    if (prototype !== Object.prototype && prototype !== null) throw NOT_PLAIN
-    for (const key in container) valuesLeft = assertProperty(container, key, depth, valuesLeft)
-    return valuesLeft
-  }
-  if (prototype !== Array.prototype) throw NOT_PLAIN
-  for (let index = 0; index < container.length; index++)
-    valuesLeft = assertProperty(container, index, depth, valuesLeft)
-  return valuesLeft
+/** Counts down over one history. */
+interface Allowance {
+  values: number
 }
 
-function assertProperty(container: object, key: PropertyKey, depth: number, valuesLeft: number): number {
+function assertPlain(container: object, depth: number, allowance: Allowance): void {
+  if (depth > MAX_DEPTH) throw NOT_PLAIN
+  const prototype: unknown = Object.getPrototypeOf(container)
+  if (Array.isArray(container)) {
+    if (prototype !== Array.prototype) throw NOT_PLAIN
+    for (let index = 0; index < container.length; index++) assertProperty(container, index, depth, allowance)
+    return
+  }
+  if (prototype !== Object.prototype && prototype !== null) throw NOT_PLAIN
+  for (const key in container) assertProperty(container, key, depth, allowance)
+}
+
+function assertProperty(container: object, key: PropertyKey, depth: number, allowance: Allowance): void {
   const descriptor = Object.getOwnPropertyDescriptor(container, key)
   if (descriptor === undefined || descriptor.get !== undefined || descriptor.set !== undefined) throw NOT_PLAIN
+  if (--allowance.values < 0) throw NOT_PLAIN
   const value: unknown = descriptor.value
-  if (valuesLeft === 0) throw NOT_PLAIN
-  if (typeof value === "object" && value !== null) return assertPlain(value, depth + 1, valuesLeft - 1)
-  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") throw NOT_PLAIN
-  return valuesLeft - 1
+  if (typeof value === "object" && value !== null) assertPlain(value, depth + 1, allowance)
+  else if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") throw NOT_PLAIN
 }
 
 function copyArray(source: readonly unknown[]): unknown[] {
