@@ -117,7 +117,7 @@ function describeCleared({ output, reason, witness }: Selection, requestIndex: n
     tool,
     reason,
     ...(witness && { witnessCallID: witness.callID }),
-    savedTokens: savingsTokens,
+    savedTokens: Math.floor(savingsTokens),
     requestIndex,
   }
 }

@@ -69,7 +69,7 @@ export interface Projection {
   /** A copy of the messages, equal but for an added `state.time.compacted` on the cleared outputs. */
   messages: Message[]
   stats: Stats
-  /** In the order of the history. */
+  /** In the order in which they were chosen. */
   cleared: ClearedOutput[]
 }
 
@@ -83,6 +83,7 @@ export interface ClearedOutput {
   reason: ClearReason
   /** Redundant outputs only: the call whose later, identical output stays visible. */
   witnessCallID?: string
+  /** Rounded down. */
   savedTokens: number
   /** The request that chose it, counted from 0 within the window. */
   requestIndex: number

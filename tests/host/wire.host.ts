@@ -1,0 +1,79 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { ProviderSetup } from "./host-config.ts"
+import type { Home } from "./home.ts"
+import type { Api } from "./model-request.ts"
+import { bash, oneByOne, read } from "./model-script.ts"
+import { pluginByFile, pluginByFolder, pluginByTarball, withOptions, type PluginEntry } from "./plugin.ts"
+import { playScenario } from "./scenario.ts"
+import {
+  assertClearedExactly,
+  assertPaired,
+  assertSentInFull,
+  assertStoredUnchanged,
+  assertWire,
+} from "./wire-assertions.ts"
+
+/*
+ * Sizes in tokens: unique 2.5k, each of three repeated reads 5k, then small steps, then a step of 4k. The history is
+ * 18.4k before that step and 22.4k after it, and one repeated read frees 5k. A target of 19.9k is crossed by the last
+ * step only and met by one clear, also when an estimate is a tenth off.
+ */
+const TARGET_TOKENS = 19_900
+const TARGET_RATIO = 0.5
+const LIMIT = { context: TARGET_TOKENS / TARGET_RATIO + 4_000, output: 4_000 }
+const OPTIONS = { debug: true, dtc: { targetRatio: TARGET_RATIO, protectRecentTokens: 2_000 } }
+
+const linesOfTokens = (tokens: number, word: string): string => {
+  const line = `${word} ${"abcdefgh ".repeat(6)}\n`
+  return line.repeat(Math.round((tokens * 4) / (line.length + 4)))
+}
+
+const FILES = {
+  "unique.txt": linesOfTokens(2_500, "unique"),
+  "repeated.txt": linesOfTokens(5_000, "repeat"),
+  "newest.txt": linesOfTokens(4_000, "newest"),
+}
+
+const ways: { name: string; api: Api; load: (home: Home) => Promise<string> }[] = [
+  { name: "loaded by its file, OpenAI's API", api: "openai", load: async () => pluginByFile() },
+  { name: "loaded as a packed tarball, Anthropic's API", api: "anthropic", load: pluginByTarball },
+  { name: "loaded as a folder, OpenAI's API", api: "openai", load: async () => pluginByFolder() },
+]
+
+for (const { name, api, load } of ways)
+  test(`the old duplicate goes, the unique and the newest outputs stay: ${name}`, { timeout: 180_000 }, async () => {
+    const plugins = async (home: Home): Promise<PluginEntry[]> => [withOptions(await load(home), OPTIONS)]
+    await playScenario({ files: FILES, providers: providersOf(api), plugins }, async ({ host, model, runTurn }) => {
+      const { id } = await host.createSession()
+      const looking = [
+        read("unique.txt", "unique"),
+        ...["first", "second", "third"].map((call) => read("repeated.txt", call)),
+      ]
+      model.script("main", oneByOne([...looking, ...["a", "b", "c"].map((call) => bash(`echo ${call}`, call))]))
+      const calm = await runTurn(id, "Read what is there.")
+      for (const request of calm) assertClearedExactly(request, [])
+      const before = await host.exportSession(id)
+
+      model.script("main", oneByOne([read("newest.txt", "newest")]))
+      const [fits, projected] = await runTurn(id, "Read one more.")
+      assert.ok(fits !== undefined && projected !== undefined)
+      const stored = await host.readMessages(id)
+      assertClearedExactly(fits, [])
+      assertClearedExactly(projected, ["first"])
+      for (const call of ["unique", "second", "third", "a", "b", "c", "newest"])
+        assertSentInFull(projected, call, stored)
+      assertPaired(model.requests)
+      assertWire(projected, projected.api === api, `it speaks ${api}`)
+      assert.deepEqual(model.strayRequests, [])
+
+      const after = await host.exportSession(id)
+      assert.ok(before.messages.length > 0)
+      assertStoredUnchanged(before.messages, after.messages)
+      assertStoredUnchanged(after.messages, stored)
+    })
+  })
+
+const providersOf = (api: Api): Record<string, ProviderSetup> => ({
+  scripted: { api, models: { standard: { limit: LIMIT } } },
+})
