@@ -2,17 +2,18 @@
  * Replays stored sessions request by request and compares what policies of clearing old tool outputs cost.
  *
  *   npm run bench:replay -- [FILES…] [--targets 0.35,0.6] [--min-window TOKENS] [--out FILE.json]
- *                           [--sketch RATIO,DEPTH,RELIEF]… [--choose]
+ *                           [--cache-ttl SECONDS] [--sketch RATIO,DEPTH,RELIEF[,RESCUE[,COLD]]]… [--choose]
  *
  * FILES are what `opencode export` prints or plain arrays of messages; without any, generated sessions are used. `--out`
  * writes the numbers there and a chart beside them, as `.svg`. `--choose` compares the settings of the stable prefix,
- * leaving out one session at a time.
+ * leaving out one session at a time. `--cache-ttl` loses the cache after so much idle time; without it, it never expires.
  */
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { runBenchmark } from "./replay/benchmark.ts"
 import { renderChart } from "./replay/chart.ts"
-import { chooseSettings, renderChoices } from "./replay/choose.ts"
+import { renderChoices } from "./replay/choice-table.ts"
+import { chooseSettings } from "./replay/choose.ts"
 import { listPolicies } from "./replay/policies.ts"
 import { readSession } from "./replay/session.ts"
 import { readEngineSettings } from "./replay/settings.ts"
@@ -28,6 +29,7 @@ const { values, positionals } = parseArgs({
     "min-window": { type: "string", default: "45000" },
     out: { type: "string" },
     sketch: { type: "string", multiple: true, default: [] },
+    "cache-ttl": { type: "string" },
     choose: { type: "boolean", default: false },
   },
 })
@@ -35,7 +37,11 @@ const { values, positionals } = parseArgs({
 const settings = readEngineSettings()
 const sessions = positionals.length > 0 ? positionals.toSorted().map(readSession) : generateSessions()
 const windows = sessions.flatMap((session) => readWindows(session, settings.base))
-const scope = { targetRatios: readNumbers(values.targets), minWindowTokens: Number(values["min-window"]) }
+const scope = {
+  targetRatios: readNumbers(values.targets),
+  minWindowTokens: Number(values["min-window"]),
+  cacheTtlMs: values["cache-ttl"] ? Number(values["cache-ttl"]) * 1_000 : undefined,
+}
 
 if (values.choose) {
   write(renderChoices(chooseSettings(windows, settings.base, scope)))
@@ -56,8 +62,11 @@ function readNumbers(list: string): number[] {
 }
 
 function readChoices(list: string): SketchChoices {
-  const [clearAtLeastRatio = 0, depthRatio = 1, redundantReliefRatio = 0] = list.split(",").map(Number)
-  return { clearAtLeastRatio, depthRatio, redundantReliefRatio }
+  const [clearAtLeastRatio = 0, depthRatio = 1, redundantReliefRatio = 0, rescueAtLeastRatio = 0, cold] = list
+    .split(",")
+    .map(Number)
+  const choices = { clearAtLeastRatio, depthRatio, redundantReliefRatio, rescueAtLeastRatio }
+  return cold === undefined ? choices : { ...choices, coldTargetRatio: cold }
 }
 
 function write(text: string): void {
