@@ -17,6 +17,13 @@ export interface Pressure {
 }
 
 /**
+ * Chosen by `npm run bench:replay` (docs/decisions/2026-11-30-stable-prefix.md), as multiples of the least that a batch
+ * frees: how far below the target a batch goes, and what redundant outputs must free to be cleared alone.
+ */
+const BATCH_DEPTH = 1.5
+const RELIEF_SHARE = 1 / 6
+
+/**
  * What to clear for one request over its target, of candidates that come oldest first. Redundant outputs alone when they suffice; otherwise a batch, redundant
  * ones first, then the others, each oldest first, which may take a last copy. A batch that frees too little waits, unless
  * the request exceeds the whole budget and the batch brings it back inside.
@@ -24,12 +31,14 @@ export interface Pressure {
 export function planBatch(candidates: readonly Selection[], pressure: Pressure): Selection[] {
   const { tokens, targetTokens, budgetTokens, clearAtLeastRatio } = pressure
   const relief = takeUntil(candidates.filter(isRedundant), tokens - targetTokens)
-  if (tokens - sumSavings(relief) <= targetTokens) return relief
+  const leastTokens = targetTokens * clearAtLeastRatio
+  const reliefTokens = sumSavings(relief)
+  if (tokens - reliefTokens <= targetTokens && reliefTokens >= leastTokens * RELIEF_SHARE) return relief
 
-  const batch = takeUntil(orderByWorth(candidates), tokens - targetTokens * (1 - clearAtLeastRatio))
-  const savings = sumSavings(batch)
-  const bringsInside = tokens > budgetTokens && tokens - savings <= budgetTokens
-  return savings >= targetTokens * clearAtLeastRatio || bringsInside ? batch : []
+  const batch = takeUntil(orderByWorth(candidates), tokens - targetTokens + leastTokens * BATCH_DEPTH)
+  const batchTokens = sumSavings(batch)
+  const bringsInside = tokens > budgetTokens && tokens - batchTokens <= budgetTokens
+  return batchTokens >= leastTokens || bringsInside ? batch : []
 }
 
 /** Redundant ones first; within both, the order that was given. */

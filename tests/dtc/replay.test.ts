@@ -85,7 +85,7 @@ test("a batch frees enough or waits", () => {
   const grown = (count: number) =>
     session(user("go"), ...reads(...Array.from({ length: count }, (_, index) => `f${index}`)), LAST)
   const sizes = [9, 10, 11, 12, 13, 14, 15].map((count) => clearedTargets(run(grown(count), 20_000).messages).length)
-  assert.deepEqual(sizes, [0, 4, 4, 4, 4, 8, 8], "over 10,000, then every 3,000 freed and used up")
+  assert.deepEqual(sizes, [0, 5, 5, 5, 5, 5, 10], "over 10,000: down to 5,500, and again when that is used up")
   const seed = { ...STABLE, stablePrefix: false }
   assert.deepEqual(
     [9, 10, 11, 12].map((count) => clearedTargets(run(grown(count), 20_000, { policy: seed }).messages).length),
@@ -103,6 +103,24 @@ test("a plan that frees too little waits, unless the request exceeds the whole b
     0,
     "13,000 stay outside: nothing gained",
   )
+})
+
+test("without a least share, a stable prefix clears just enough and keeps it cleared", () => {
+  const { clearAtLeastRatio: _least, ...policy } = STABLE
+  const grown = (count: number) =>
+    session(user("go"), ...reads(...Array.from({ length: count }, (_, index) => `f${index}`)), LAST)
+  assert.deepEqual(
+    [9, 10, 11, 12].map((count) => clearedTargets(run(grown(count), 20_000, { policy }).messages).length),
+    [0, 1, 2, 3],
+  )
+})
+
+test("redundant outputs that free next to nothing are not worth a change alone", () => {
+  const small = step(read("small", tokens(150, "s")))
+  const messages = session(user(tokens(4_700)), small, small, LAST)
+  assert.equal(run(messages, 10_000).cleared.length, 0, "5,054 of a target of 5,000; 150 are less than 250")
+  const seed = { ...STABLE, stablePrefix: false }
+  assert.equal(run(messages, 10_000, { policy: seed }).cleared.length, 1)
 })
 
 test("a late duplicate changes nothing while the request is not over target", () => {
@@ -154,11 +172,11 @@ test("unknown content adds nothing and drops nothing, and a request to clear wai
     LAST,
   )
   const carried = run(known, 20_000)
-  assert.equal(carried.cleared.length, 4)
+  assert.equal(carried.cleared.length, 5)
   const { cleared, stats } = run(unknown, 20_000)
   assert.deepEqual(cleared, carried.cleared)
   assert.equal(stats.skipped, "unknown-content")
-  assert.equal(stats.foldedTools, 4)
+  assert.equal(stats.foldedTools, 5)
 })
 
 test("a stored mark counts from its time on: older requests saw the full output", () => {
@@ -169,7 +187,7 @@ test("a stored mark counts from its time on: older requests saw the full output"
     clearedTargets(run(history(compacted), 20_000).messages).filter((name) => name !== "pruned")
   assert.deepEqual(cleared(1), [], "7,000 were ever sent")
   assert.deepEqual(cleared("yes"), [])
-  assert.deepEqual(cleared(999_999), [], "the pruned output itself was the batch")
+  assert.deepEqual(cleared(999_999), ["a"], "11,000 were sent: the pruned output and one more were the batch")
   const small = { ...STABLE, protectedTools: ["read"] }
   assert.equal(run(history(999_999), 20_000, { policy: small }).cleared.length, 0)
 })

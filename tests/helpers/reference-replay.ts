@@ -114,9 +114,9 @@ function choose(
   if (forced) return ordered
   if (tokens <= target) return []
   const relief = down(redundant, tokens, target)
-  if (tokens - saved(relief) <= target) return relief
   const ratio = policy.stablePrefix ? (policy.clearAtLeastRatio ?? 0) : 0
-  const batch = down(ordered, tokens, target * (1 - ratio))
+  if (tokens - saved(relief) <= target && saved(relief) >= (target * ratio) / 6) return relief
+  const batch = down(ordered, tokens, target * (1 - 1.5 * ratio))
   const inside = tokens > budget && tokens - saved(batch) <= budget
   return saved(batch) >= target * ratio || inside ? batch : []
 }
