@@ -5,6 +5,7 @@ import { Controls } from "./lib/dtc/state.ts"
 import { createHooks } from "./lib/hooks.ts"
 import type { Hooks, PluginInput, PluginModule } from "./lib/host.ts"
 import { Log } from "./lib/log.ts"
+import { PRUNE_TOOL } from "./lib/dtc/wire-texts.ts"
 import { findOutputTokenMax } from "./lib/request.ts"
 import { createPruneTool } from "./lib/tools/prune.ts"
 
@@ -24,5 +25,5 @@ async function server({ client, directory }: PluginInput, options?: unknown): Pr
   const outputTokenMax = findOutputTokenMax(env)
   const catalog = new Catalog({ client, outputTokenMax, clock: () => performance.now() })
   const hooks = createHooks({ config, catalog, controls, log, outputTokenMax, now: () => Date.now() })
-  return config.tool.enabled ? { ...hooks, tool: { dcp_prune: createPruneTool({ controls, log }) } } : hooks
+  return config.tool.enabled ? { ...hooks, tool: { [PRUNE_TOOL]: createPruneTool({ controls, log }) } } : hooks
 }

@@ -57,17 +57,18 @@ export function createHooks(rooms: HookRooms): Hooks {
       report(rooms.log, await projectOrSkip(rooms, output))
     }),
     "experimental.session.compacting": quietly((input: unknown) => {
-      if (!rooms.controls.armGuard(sessionIDOf(input))) rooms.log.warnOnce(GUARD_LOST)
+      if (!rooms.controls.armGuard(readSessionID(input))) rooms.log.warnOnce(GUARD_LOST)
     }),
     // The compaction's own request follows its transform: a guard that is still there has missed it.
     "chat.params": quietly((input: unknown) => {
-      const sessionID = sessionIDOf(input)
+      const sessionID = readSessionID(input)
       if (sessionID !== undefined && fieldOf(input, "agent") === "compaction") rooms.controls.takeGuard(sessionID)
     }),
     event: quietly((input: unknown) => {
       const event = fieldOf(input, "event")
-      const info = fieldOf(fieldOf(event, "properties"), "info")
-      if (fieldOf(event, "type") === "session.deleted") rooms.controls.forget(String(fieldOf(info, "id")))
+      const sessionID = fieldOf(fieldOf(fieldOf(event, "properties"), "info"), "id")
+      if (fieldOf(event, "type") === "session.deleted" && typeof sessionID === "string")
+        rooms.controls.forget(sessionID)
     }),
     dispose: quietly(() => rooms.controls.forgetAll()),
   }
@@ -106,7 +107,6 @@ function admit(controls: Controls, messages: unknown): Admitted | Skipped {
   if (typeof identity === "string") return { reason: identity }
   const { sessionID, model } = identity
   if (controls.takeGuard(sessionID)) return { reason: "native-compaction", sessionID }
-  if (controls.halted) return { reason: "guard-capacity", sessionID }
   return model ? { sessionID, model } : { reason: "unknown-model", sessionID }
 }
 
@@ -116,6 +116,7 @@ function projectAndCommit(
   { sessionID, model }: Admitted,
   entry: CatalogEntry | undefined,
 ): Projected | Skipped {
+  if (controls.halted) return { reason: "guard-capacity", sessionID }
   const { policy, limit } = policyFor(config, model)
   const inputBudget = entry?.inputBudget ?? (limit && findInputBudget(limit, outputTokenMax))
   if (inputBudget === undefined) return { reason: "unavailable-budget", sessionID }
@@ -123,9 +124,10 @@ function projectAndCommit(
   const forced = controls.hasPendingClear(sessionID)
   const options = { model: entry?.model ?? model, inputBudget, policy, force: forced, now: now() }
   const projection = projectMessages(messages, options)
-  if (projection.stats.skipped) return { reason: "unknown-content", sessionID }
   commit(messages, projection)
-  if (forced) controls.consumeClear(sessionID)
+  const { skipped } = projection.stats
+  if (skipped && projection.cleared.length === 0) return { reason: "unknown-content", sessionID }
+  if (forced && !skipped) controls.consumeClear(sessionID)
   return { projection, sessionID, model, forced }
 }
 
@@ -140,8 +142,10 @@ function findChange(output: { messages: Message[] }, messages: Message[], before
 
 /** Puts the changed messages into the host's own array: it keeps that one, a new array would never reach the wire. */
 function commit(messages: Message[], { messages: projected, cleared }: Projection): void {
-  const changed = new Set(cleared.map(({ messageID }) => messageID))
-  for (const [index, message] of projected.entries()) if (changed.has(message.info.id)) messages[index] = message
+  for (const { messageIndex } of cleared) {
+    const message = projected[messageIndex]
+    if (message) messages[messageIndex] = message
+  }
 }
 
 function report(log: Log, outcome: Projected | Skipped): void {
@@ -166,9 +170,14 @@ function quietly<Args extends unknown[]>(
   }
 }
 
-function sessionIDOf(input: unknown): string | undefined {
-  const sessionID = fieldOf(input, "sessionID")
-  return typeof sessionID === "string" ? sessionID : undefined
+/** `undefined` also when the input cannot be read: a compaction that cannot be guarded must not go unnoticed. */
+function readSessionID(input: unknown): string | undefined {
+  try {
+    const sessionID = fieldOf(input, "sessionID")
+    return typeof sessionID === "string" ? sessionID : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function fieldOf(value: unknown, key: string): unknown {

@@ -53,9 +53,9 @@ export function findOutputTokenMax(env: Readonly<Record<string, string | undefin
 
 function isWritableList(value: unknown): value is unknown[] {
   if (!Array.isArray(value) || types.isProxy(value) || Object.getPrototypeOf(value) !== Array.prototype) return false
-  return Array.from({ length: value.length }, (_, index) => index).every(
-    (index) => Object.getOwnPropertyDescriptor(value, index)?.writable === true,
-  )
+  for (let index = 0; index < value.length; index++)
+    if (Object.getOwnPropertyDescriptor(value, index)?.writable !== true) return false
+  return true
 }
 
 function holdsProxy(message: unknown): boolean {

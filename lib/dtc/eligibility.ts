@@ -65,6 +65,11 @@ export function findKeptReason(output: ToolOutput, policy: Policy): KeptReason |
   return KEPT_ROWS.find(([, applies]) => applies(output, policy))?.[0]
 }
 
+/** Whether the output may be cleared where no stored mark hides it. */
+export function isEligible(output: ToolOutput, policy: Policy): boolean {
+  return KEPT_ROWS.every(([reason, applies]) => reason === "already-cleared" || !applies(output, policy))
+}
+
 function isInstructionFile(path: string | undefined): boolean {
   const basename = path?.split(/[/\\]/).at(-1)
   return basename !== undefined && INSTRUCTION_FILES.has(basename.toLowerCase())

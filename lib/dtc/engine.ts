@@ -1,7 +1,7 @@
 import { assertOptions } from "./options.ts"
 import { copyPlain, isRecord } from "./plain.ts"
-import { selectOutputs, type Selection } from "./select.ts"
-import { findRecentProtection, type RecentProtection } from "./steps.ts"
+import { replayRequests, type ChosenSelection, type ReplayOptions, type ReplayResult } from "./replay.ts"
+import { sumSavings, type Selection } from "./select.ts"
 import { findLatestTime, readHistory } from "./wire.ts"
 import type {
   ClearedOutput,
@@ -15,6 +15,8 @@ import type {
 } from "./types.ts"
 
 export type * from "./types.ts"
+
+const NOTHING_CLEARED: ReplayResult = { cleared: [], protectedSteps: 0 }
 
 /**
  * Works out what the messages cost on the wire and, over target, marks old successful tool outputs in a copy of them.
@@ -32,15 +34,14 @@ export function projectMessages(messages: readonly Message[], options: ProjectOp
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what cannot be copied comes back as it is
   if (!history) return { messages: copy ?? (messages as Message[]), stats: describeUnreadable(options), cleared: [] }
 
-  const protection = findRecentProtection(history.segments, options.policy)
   const before = estimateHistory(history)
   const skipped = findSkipReason(before, options.inputBudget)
-  const selections = skipped || before === undefined ? [] : select(history, protection, before, options)
-  applyMarks(copy, selections, options.now ?? findLatestTime(copy))
+  const replay = skipped === "invalid-budget" ? NOTHING_CLEARED : replayRequests(history, describeReplay(options))
+  applyMarks(copy, replay.cleared, options.now ?? findLatestTime(copy))
   return {
     messages: copy,
-    stats: describeStats(options, protection, selections, before, skipped),
-    cleared: selections.map((selection) => describeCleared(selection, history.requestIndex)),
+    stats: describeStats(options, replay, before, skipped),
+    cleared: replay.cleared.map(describeCleared),
   }
 }
 
@@ -61,9 +62,8 @@ function findSkipReason(tokens: number | undefined, inputBudget: number): Stats[
   return tokens === undefined ? "unknown-content" : undefined
 }
 
-function select(history: History, protection: RecentProtection, tokens: number, options: ProjectOptions): Selection[] {
-  const { policy, inputBudget, force = false } = options
-  return selectOutputs(history, policy, protection, { tokens, targetTokens: findTarget(policy, inputBudget), force })
+function describeReplay({ policy, inputBudget, force = false }: ProjectOptions): ReplayOptions {
+  return { policy, targetTokens: findTarget(policy, inputBudget), budgetTokens: inputBudget, force }
 }
 
 /** Share of the budget that history may use; 0 for an invalid budget. */
@@ -81,22 +81,20 @@ function applyMarks(messages: readonly Message[], selections: readonly Selection
 
 function describeStats(
   { policy, inputBudget }: ProjectOptions,
-  protection: RecentProtection,
-  selections: readonly Selection[],
+  { cleared, protectedSteps }: ReplayResult,
   before: number | undefined,
   skipped: Stats["skipped"],
 ): Stats {
-  const saved = selections.reduce((sum, { output }) => sum + output.savingsTokens, 0)
-  const after = before === undefined ? undefined : before - saved
+  const after = before === undefined ? undefined : before - sumSavings(cleared)
   const targetTokens = findTarget(policy, inputBudget)
   return {
-    foldedTools: selections.length,
-    redundantTools: selections.filter(({ reason }) => reason === "redundant").length,
+    foldedTools: cleared.length,
+    redundantTools: cleared.filter(({ reason }) => reason === "redundant").length,
     estimatedBefore: roundUp(before),
     estimatedAfter: roundUp(after),
     targetTokens,
     inputBudget,
-    protectedSteps: protection.toolSteps,
+    protectedSteps,
     overBudget: after === undefined || after > targetTokens,
     ...(skipped && { skipped }),
     estimateMethod: "base",
@@ -105,12 +103,13 @@ function describeStats(
 
 function describeUnreadable(options: ProjectOptions): Stats {
   const skipped = findSkipReason(undefined, options.inputBudget)
-  return describeStats(options, { fromSegment: 0, toolSteps: 0 }, [], undefined, skipped)
+  return describeStats(options, NOTHING_CLEARED, undefined, skipped)
 }
 
-function describeCleared({ output, reason, witness }: Selection, requestIndex: number): ClearedOutput {
-  const { messageID, partID, callID, tool, savingsTokens } = output
+function describeCleared({ output, reason, witness, requestIndex }: ChosenSelection): ClearedOutput {
+  const { messageIndex, messageID, partID, callID, tool, savingsTokens } = output
   return {
+    messageIndex,
     messageID,
     partID,
     callID,

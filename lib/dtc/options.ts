@@ -6,8 +6,14 @@ const integerFrom =
     typeof value === "number" && Number.isSafeInteger(value) && value >= least
 
 const isRatio = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 1
+const isShare = (value: unknown): boolean => typeof value === "number" && value >= 0 && value < 1
 const isNameList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name: unknown) => typeof name === "string")
+
+const isAbsentOr =
+  (accepts: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === undefined || accepts(value)
 
 type FieldRule = { field: keyof Policy; expected: string; accepts: (value: unknown) => boolean }
 
@@ -17,6 +23,8 @@ const POLICY_RULES: readonly FieldRule[] = [
   { field: "targetRatio", expected: "a number above 0, at most 1", accepts: isRatio },
   { field: "minimumSavingsTokens", expected: "an integer from 1", accepts: integerFrom(1) },
   { field: "protectedTools", expected: "a list of tool names", accepts: isNameList },
+  { field: "stablePrefix", expected: "true or false", accepts: isAbsentOr((value) => typeof value === "boolean") },
+  { field: "clearAtLeastRatio", expected: "a number from 0, below 1", accepts: isAbsentOr(isShare) },
 ]
 
 /** Throws a `TypeError` that names the field when the policy or `now` is invalid. The budget is judged elsewhere. */

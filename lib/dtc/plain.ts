@@ -6,16 +6,15 @@ const MAX_VALUES = 10_000_000
 
 /**
  * Copies plain data: the structure is new, strings are shared. Answers `undefined` for anything else: accessors, class
- * instances, functions, symbols, bigints, holes, cycles, proxies that throw. No accessor is called.
+ * instances, functions, symbols, bigints, holes, cycles, proxies that throw. Each property is looked at once, through its
+ * descriptor, so that no accessor is called and nothing can answer differently later.
  *
- * Two walks, since checking while copying takes half as long again.
+ * What JSON does not have, a symbol as key and a property that is not enumerable, is not copied.
  */
 export function copyPlain<T>(value: readonly T[]): T[] | undefined
 export function copyPlain(value: unknown): unknown {
   try {
-    if (!Array.isArray(value)) return undefined
-    assertPlain(value, 0, { values: MAX_VALUES })
-    return copyArray(value)
+    return Array.isArray(value) ? copyArray(value, 0, { values: MAX_VALUES }) : undefined
   } catch {
     return undefined
   }
@@ -32,43 +31,33 @@ interface Allowance {
   values: number
 }
 
-function assertPlain(container: object, depth: number, allowance: Allowance): void {
-  if (depth > MAX_DEPTH) throw NOT_PLAIN
-  const prototype: unknown = Object.getPrototypeOf(container)
-  if (Array.isArray(container)) {
-    if (prototype !== Array.prototype) throw NOT_PLAIN
-    for (let index = 0; index < container.length; index++) assertProperty(container, index, depth, allowance)
-    return
-  }
-  if (prototype !== Object.prototype && prototype !== null) throw NOT_PLAIN
-  for (const key in container) assertProperty(container, key, depth, allowance)
+function copyArray(source: readonly unknown[], depth: number, allowance: Allowance): unknown[] {
+  if (depth > MAX_DEPTH || Object.getPrototypeOf(source) !== Array.prototype) throw NOT_PLAIN
+  const copy: unknown[] = []
+  for (let index = 0; index < source.length; index++) copy.push(copyProperty(source, index, depth, allowance))
+  return copy
 }
 
-function assertProperty(container: object, key: PropertyKey, depth: number, allowance: Allowance): void {
+function copyRecord(source: object, depth: number, allowance: Allowance): object {
+  const prototype: unknown = Object.getPrototypeOf(source)
+  if (depth > MAX_DEPTH || (prototype !== Object.prototype && prototype !== null)) throw NOT_PLAIN
+  const copy: Record<string, unknown> = prototype === null ? Object.create(null) : {}
+  for (const key of Object.keys(source)) {
+    const value = copyProperty(source, key, depth, allowance)
+    if (key === "__proto__")
+      Object.defineProperty(copy, key, { value, enumerable: true, writable: true, configurable: true })
+    else copy[key] = value
+  }
+  return copy
+}
+
+function copyProperty(container: object, key: PropertyKey, depth: number, allowance: Allowance): unknown {
   const descriptor = Object.getOwnPropertyDescriptor(container, key)
   if (descriptor === undefined || descriptor.get !== undefined || descriptor.set !== undefined) throw NOT_PLAIN
   if (--allowance.values < 0) throw NOT_PLAIN
   const value: unknown = descriptor.value
-  if (typeof value === "object" && value !== null) assertPlain(value, depth + 1, allowance)
-  else if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") throw NOT_PLAIN
-}
-
-function copyArray(source: readonly unknown[]): unknown[] {
-  const copy = source.slice()
-  for (let index = 0; index < copy.length; index++) {
-    const value = copy[index]
-    if (typeof value === "object" && value !== null) copy[index] = copyContainer(value)
-  }
-  return copy
-}
-
-function copyContainer(source: object): object {
-  if (Array.isArray(source)) return copyArray(source)
-  const copy: Record<string, unknown> = { ...source }
-  if (Object.getPrototypeOf(source) === null) Object.setPrototypeOf(copy, null)
-  for (const key in copy) {
-    const value = copy[key]
-    if (typeof value === "object" && value !== null) copy[key] = copyContainer(value)
-  }
-  return copy
+  if (typeof value === "object" && value !== null)
+    return Array.isArray(value) ? copyArray(value, depth + 1, allowance) : copyRecord(value, depth + 1, allowance)
+  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") throw NOT_PLAIN
+  return value
 }

@@ -4,22 +4,35 @@ import type { ToolOutput } from "./types.ts"
 const LOOKING_TOOLS: ReadonlySet<string> = new Set(["read", "grep", "glob"])
 
 /**
- * For each output that a later identical one stands in for, the latest such one. Identical: same tool, same complete input
- * whatever its key order, same exact text. Expects eligible outputs, oldest first; linear in their number.
- *
- * Nested maps keyed by the strings themselves: exact, no joined keys, no hash that could collide.
+ * The visible copies of each look, in a growing history. Identical: same tool, same complete input whatever its key order,
+ * same exact text. Nested maps keyed by the strings themselves: exact, no joined keys, no hash that could collide.
  */
-export function findWitnesses(eligible: readonly ToolOutput[]): ReadonlyMap<ToolOutput, ToolOutput> {
-  const witnesses = new Map<ToolOutput, ToolOutput>()
-  const byTool = new Map<string, Map<string, Map<string | undefined, ToolOutput>>>()
-  for (const output of eligible.toReversed()) {
-    if (!LOOKING_TOOLS.has(output.tool)) continue
-    const byInput = getOrAdd(byTool, output.tool, () => new Map<string, Map<string | undefined, ToolOutput>>())
-    const byText = getOrAdd(byInput, canonicalJson(output.input), () => new Map<string | undefined, ToolOutput>())
-    const latest = getOrAdd(byText, output.text, () => output)
-    if (latest !== output) witnesses.set(output, latest)
+export class Copies {
+  private readonly byTool = new Map<string, Map<string, Map<string | undefined, ToolOutput[]>>>()
+  private readonly groups = new Map<ToolOutput, ToolOutput[]>()
+  private readonly hidden = new Set<ToolOutput>()
+
+  /** Expects outputs that may serve as witnesses, in the order of the history. */
+  add(output: ToolOutput): void {
+    if (!LOOKING_TOOLS.has(output.tool)) return
+    const byInput = getOrAdd(this.byTool, output.tool, () => new Map<string, Map<string | undefined, ToolOutput[]>>())
+    const byText = getOrAdd(byInput, canonicalJson(output.input), () => new Map<string | undefined, ToolOutput[]>())
+    const group = getOrAdd(byText, output.text, (): ToolOutput[] => [])
+    group.push(output)
+    this.groups.set(output, group)
   }
-  return witnesses
+
+  hide(output: ToolOutput): void {
+    this.hidden.add(output)
+  }
+
+  /** The latest visible copy of a visible output, if that is a later one. */
+  findWitness(output: ToolOutput): ToolOutput | undefined {
+    const group = this.groups.get(output) ?? []
+    for (let latest = group.at(-1); latest && this.hidden.has(latest); latest = group.at(-1)) group.pop()
+    const latest = group.at(-1)
+    return latest === output ? undefined : latest
+  }
 }
 
 function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {

@@ -1,7 +1,4 @@
-import { findKeptReason } from "./eligibility.ts"
-import { findWitnesses } from "./redundancy.ts"
-import type { RecentProtection } from "./steps.ts"
-import type { ClearReason, History, Policy, ToolOutput } from "./types.ts"
+import type { ClearReason, ToolOutput } from "./types.ts"
 
 export interface Selection {
   output: ToolOutput
@@ -10,48 +7,56 @@ export interface Selection {
   witness?: ToolOutput
 }
 
+/** What one request weighs and may weigh, in tokens. */
 export interface Pressure {
-  /** Tokens on the wire before clearing. */
   tokens: number
   targetTokens: number
-  /** Clear every eligible output, whatever the pressure. */
-  force: boolean
+  budgetTokens: number
+  /** Share of the target that a batch frees at least. */
+  clearAtLeastRatio: number
 }
 
 /**
- * The outputs to clear for one request: redundant ones first, then the others, each oldest first, until the request is
- * within its target. The second pass may take a last copy.
+ * Chosen by `npm run bench:replay` (docs/decisions/2026-11-30-stable-prefix.md), as multiples of the least that a batch
+ * frees: how far below the target a batch goes, and what redundant outputs must free to be cleared alone.
  */
-export function selectOutputs(
-  history: History,
-  policy: Policy,
-  protection: RecentProtection,
-  pressure: Pressure,
-): Selection[] {
-  if (!pressure.force && pressure.tokens <= pressure.targetTokens) return []
-  const eligible = history.outputs.filter((output) => findKeptReason(output, policy) === undefined)
-  const candidates = eligible.filter((output) => output.segment < protection.fromSegment)
-  const ordered = orderByWorth(candidates, findWitnesses(eligible), pressure.force ? "forced" : "aged")
-  return pressure.force ? ordered : takeUntilWithinTarget(ordered, pressure)
+const BATCH_DEPTH = 1.5
+const RELIEF_SHARE = 1 / 6
+
+/**
+ * What to clear for one request over its target, of candidates that come oldest first. Redundant outputs alone when they suffice; otherwise a batch, redundant
+ * ones first, then the others, each oldest first, which may take a last copy. A batch that frees too little waits, unless
+ * the request exceeds the whole budget and the batch brings it back inside.
+ */
+export function planBatch(candidates: readonly Selection[], pressure: Pressure): Selection[] {
+  const { tokens, targetTokens, budgetTokens, clearAtLeastRatio } = pressure
+  const relief = takeUntil(candidates.filter(isRedundant), tokens - targetTokens)
+  const leastTokens = targetTokens * clearAtLeastRatio
+  const reliefTokens = sumSavings(relief)
+  if (tokens - reliefTokens <= targetTokens && reliefTokens >= leastTokens * RELIEF_SHARE) return relief
+
+  const batch = takeUntil(orderByWorth(candidates), tokens - targetTokens + leastTokens * BATCH_DEPTH)
+  const batchTokens = sumSavings(batch)
+  const bringsInside = tokens > budgetTokens && tokens - batchTokens <= budgetTokens
+  return batchTokens >= leastTokens || bringsInside ? batch : []
 }
 
-function orderByWorth(
-  candidates: readonly ToolOutput[],
-  witnesses: ReadonlyMap<ToolOutput, ToolOutput>,
-  otherReason: ClearReason,
-): Selection[] {
-  const redundant: Selection[] = []
-  const others: Selection[] = []
-  for (const output of candidates) {
-    const witness = witnesses.get(output)
-    if (witness) redundant.push({ output, reason: "redundant", witness })
-    else others.push({ output, reason: otherReason })
-  }
-  return [...redundant, ...others]
+/** Redundant ones first; within both, the order that was given. */
+export function orderByWorth(candidates: readonly Selection[]): Selection[] {
+  return [...candidates.filter(isRedundant), ...candidates.filter((candidate) => !isRedundant(candidate))]
 }
 
-function takeUntilWithinTarget(ordered: readonly Selection[], { tokens, targetTokens }: Pressure): Selection[] {
-  let remainingTokens = tokens
-  const enough = ordered.findIndex(({ output }) => (remainingTokens -= output.savingsTokens) <= targetTokens)
-  return enough < 0 ? [...ordered] : ordered.slice(0, enough + 1)
+function isRedundant({ reason }: Selection): boolean {
+  return reason === "redundant"
+}
+
+export function sumSavings(selections: readonly Selection[]): number {
+  return selections.reduce((sum, { output }) => sum + output.savingsTokens, 0)
+}
+
+/** The first selections that together save so much, or all of them. */
+function takeUntil(selections: readonly Selection[], savings: number): Selection[] {
+  let missing = savings
+  const last = selections.findIndex(({ output }) => (missing -= output.savingsTokens) <= 0)
+  return last < 0 ? [...selections] : selections.slice(0, last + 1)
 }

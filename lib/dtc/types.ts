@@ -48,6 +48,13 @@ export interface Policy {
   minimumSavingsTokens: number
   /** Further tool names that are never cleared. It only narrows what the engine may touch. */
   protectedTools: readonly string[]
+  /**
+   * Replays the window's earlier requests and carries what they cleared, so that the provider's prompt cache survives.
+   * Absent: off; each request selects anew.
+   */
+  stablePrefix?: boolean
+  /** With `stablePrefix`: share of the target that a batch frees at least; from 0, below 1. Absent: 0. */
+  clearAtLeastRatio?: number
 }
 
 export interface EstimateOptions {
@@ -76,6 +83,8 @@ export interface Projection {
 export type ClearReason = "redundant" | "forced" | "aged"
 
 export interface ClearedOutput {
+  /** Index into the messages. */
+  messageIndex: number
   messageID: string
   partID: string
   callID: string
@@ -113,9 +122,8 @@ export type EstimateMethod = "base"
 /** A session's active window in host-neutral terms, oldest first, as the wire orders it. */
 export interface History {
   segments: readonly Segment[]
+  /** In the order of their segments. */
   outputs: readonly ToolOutput[]
-  /** Zero-based index, within the window, of the request about to be made. */
-  requestIndex: number
 }
 
 /** What one user message sends, or one step of an assistant message. */
@@ -127,6 +135,12 @@ export interface Segment {
   unknownSize: boolean
   /** A tool part of it reaches the model. */
   sendsTool: boolean
+  /** Of `tokens`: reminders that the host adds to a request and drops later, so that no decision may rest on them. */
+  reminderTokens: number
+  /** When the model call that became this step was made, in milliseconds; absent where none of this window was. */
+  requestedAt?: number
+  /** The model asked here for one forced clear. */
+  asksToClear: boolean
 }
 
 /** A tool call's settled or missing output, with the facts that decide whether it may be cleared. */
@@ -143,10 +157,12 @@ export interface ToolOutput {
   input: unknown
   /** The output's text; `undefined` when the output is not a text. */
   text: string | undefined
-  /** Tokens of the text where it reaches the model, else 0. */
+  /** Tokens of the text where the message reaches the model, else 0. */
   textTokens: number
-  /** Tokens that the placeholder would save. */
+  /** Tokens that the placeholder saves beside the text. */
   savingsTokens: number
+  /** From when on a stored mark hides the output, in milliseconds. Requests before that saw it in full. Absent: no mark. */
+  markedAt?: number
   facts: OutputFacts
 }
 

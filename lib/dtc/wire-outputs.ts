@@ -18,8 +18,7 @@ export function readOutput(part: Part, place: OutputPlace, sent: boolean): ToolO
   const outcome = OUTCOMES.get(state["status"]) ?? "unknown"
   const mark = readMark(state)
   const text = typeof state["output"] === "string" ? state["output"] : undefined
-  const visible = sent && outcome === "completed" && mark !== "placeholder" && text !== undefined
-  const tokens = visible ? textTokens(text) : 0
+  const tokens = sent && outcome === "completed" && text !== undefined ? textTokens(text) : 0
   return {
     messageIndex: place.messageIndex,
     partIndex: place.partIndex,
@@ -31,7 +30,8 @@ export function readOutput(part: Part, place: OutputPlace, sent: boolean): ToolO
     input: state["input"],
     text,
     textTokens: tokens,
-    savingsTokens: visible ? tokens - PLACEHOLDER_TOKENS : 0,
+    savingsTokens: Math.max(0, tokens - PLACEHOLDER_TOKENS),
+    ...(mark === "placeholder" && { markedAt: readMarkTime(state) }),
     facts: {
       sent,
       outcome,
@@ -55,6 +55,11 @@ function readMark(state: Record<string, unknown>): OutputFacts["mark"] {
   if (!isRecord(state["time"])) return "unmarkable"
   if (!("compacted" in state["time"])) return "none"
   return isCleared(state) ? "placeholder" : "odd"
+}
+
+/** A mark without a usable time has always been in force. */
+function readMarkTime({ time }: Record<string, unknown>): number {
+  return isRecord(time) && typeof time["compacted"] === "number" ? time["compacted"] : 0
 }
 
 function readExitCode(metadata: unknown): OutputFacts["exitCode"] {

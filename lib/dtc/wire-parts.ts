@@ -6,7 +6,7 @@ import * as texts from "./wire-texts.ts"
 import { addRendered, type Rendered } from "./wire-texts.ts"
 import type { Model, Part, ToolOutput } from "./types.ts"
 
-/** Every part kind of the host's schema; `lib/host.ts` fails to compile when the host adds one. */
+/** Every part kind of the host's schema; `tests/host-types.test.ts` fails to compile when the host adds one. */
 export type PartKind =
   | "agent"
   | "compaction"

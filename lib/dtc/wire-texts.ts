@@ -7,6 +7,12 @@ export const COMPACTION_TEXT = "What did we do so far?"
 export const SUBTASK_TEXT = "The following tool was executed by the user"
 export const MEDIA_NOTE_TEXT = "Attached media from tool result:"
 
+/** How reminders begin that the host adds to a request's last user message, in memory. */
+export const REMINDER_START = "<system-reminder>"
+
+/** The plugin's own tool by which the model asks for a forced clear. */
+export const PRUNE_TOOL = "dcp_prune"
+
 /** What a cleared output still costs. */
 export const PLACEHOLDER_TOKENS: number = textTokens(PLACEHOLDER_TEXT)
 

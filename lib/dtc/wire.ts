@@ -6,7 +6,7 @@ import { isRecord } from "./plain.ts"
 import { FRAME_TOKENS } from "./tokens.ts"
 import { readOutput } from "./wire-outputs.ts"
 import { renderPart, type MessageContext } from "./wire-parts.ts"
-import type { Rendered } from "./wire-texts.ts"
+import { PRUNE_TOOL, REMINDER_START, type Rendered } from "./wire-texts.ts"
 import type { History, Message, MessageInfo, Model, Part, Segment, ToolOutput } from "./types.ts"
 
 /**
@@ -21,16 +21,14 @@ export function readHistory(
   const windowStart = findWindowStart(messages)
   const segments: Segment[] = []
   const outputs: ToolOutput[] = []
-  let requestIndex = 0
   for (const [messageIndex, message] of messages.entries()) {
-    const steps = readSteps(message, messageIndex, segments.length, model)
-    for (const step of steps) {
-      segments.push(step.segment)
-      outputs.push(...step.outputs)
+    const requestedAt = startsRequests(message.info, windowStart) ? createdAt(message.info) : undefined
+    for (const { segment, outputs: found } of readSteps(message, messageIndex, segments.length, model)) {
+      segments.push(requestedAt === undefined ? segment : { ...segment, requestedAt })
+      outputs.push(...found)
     }
-    if (startsRequests(message.info, windowStart)) requestIndex += steps.length
   }
-  return { segments, outputs, requestIndex }
+  return { segments, outputs }
 }
 
 /**
@@ -67,29 +65,31 @@ function readSteps(message: Message, messageIndex: number, firstSegment: number,
   let partIndex = 0
   return splitSteps(message).map((parts, step) => {
     const outputs: ToolOutput[] = []
-    const segment: Segment = {
-      kind: info.role === "assistant" ? "step" : "user",
-      tokens: 0,
-      unknownSize: false,
-      sendsTool: false,
-    }
+    const segment = emptySegment(info.role)
     for (const part of parts) {
       const place = { messageIndex, partIndex: partIndex++, messageID: info.id, segment: firstSegment + step }
       const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
       if (output) outputs.push(output)
-      if (sent) addRendered(segment, part.type, renderPart(info.role, part, context, output))
+      if (sent) addRendered(segment, part, renderPart(info.role, part, context, output))
+      if (output && isPruneRequest(output)) segment.asksToClear = true
     }
     return { segment, outputs }
   })
 }
 
-function addRendered(segment: Segment, type: string, rendered: Rendered): void {
+function emptySegment(role: string): Segment {
+  const kind = role === "assistant" ? "step" : "user"
+  return { kind, tokens: 0, unknownSize: false, sendsTool: false, reminderTokens: 0, asksToClear: false }
+}
+
+function addRendered(segment: Segment, part: Part, rendered: Rendered): void {
   if (rendered === "nothing") return
   if (segment.tokens === 0) segment.tokens = FRAME_TOKENS.message
   segment.tokens += FRAME_TOKENS.part
   if (rendered === "unknown") segment.unknownSize = true
   else segment.tokens += rendered
-  if (type === "tool") segment.sendsTool = true
+  if (part.type === "tool") segment.sendsTool = true
+  if (isReminder(part) && typeof rendered === "number") segment.reminderTokens += FRAME_TOKENS.part + rendered
 }
 
 /** A failed response is not sent, except an aborted one that had produced more than reasoning. */
@@ -125,6 +125,15 @@ function findWindowStart(messages: readonly Message[]): number {
 function describeContext({ info, parts }: Message, model: Model | undefined): MessageContext {
   const sameModel = !model || (info["providerID"] === model.providerID && info["modelID"] === model.modelID)
   return { model, sameModel, signed: parts.some(isSignedReasoning) }
+}
+
+/** The host adds reminders in memory and drops them later. */
+function isReminder({ synthetic, text }: Part): boolean {
+  return synthetic === true && typeof text === "string" && text.startsWith(REMINDER_START)
+}
+
+function isPruneRequest({ tool, facts }: ToolOutput): boolean {
+  return tool === PRUNE_TOOL && facts.sent && facts.outcome === "completed"
 }
 
 function isSignedReasoning({ type, metadata }: Part): boolean {

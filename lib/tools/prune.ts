@@ -13,13 +13,16 @@ const SCHEDULED =
 
 const UNAVAILABLE = "Not scheduled: clearing is switched off in this instance until the host is reloaded."
 
-/** Asks for one forced clear on the session's next ordinary request. It says what will happen, never that it has. */
+/**
+ * Asks for one forced clear on the session's next ordinary request. It says what will happen, never that it has. When
+ * nothing can be scheduled the call fails, so that it does not count as one that was served.
+ */
 export function createPruneTool({ controls, log }: { controls: Controls; log: Log }): ToolDefinition {
   return {
     description: DESCRIPTION,
     args: {},
     execute: async (_args, { sessionID }) => {
-      if (controls.halted) return UNAVAILABLE
+      if (controls.halted) throw new Error(UNAVAILABLE)
       const dropped = controls.requestClear(sessionID)
       if (dropped !== undefined) log.warn("too many pending clears: the oldest was dropped", { sessionID: dropped })
       return SCHEDULED

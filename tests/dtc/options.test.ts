@@ -10,6 +10,8 @@ const invalid: Record<keyof Policy, unknown[]> = {
   targetRatio: [0, -0.1, 1.01, Number.NaN, "0.7", undefined],
   minimumSavingsTokens: [0, -5, 1.5, undefined],
   protectedTools: [undefined, "bash", [1], null],
+  stablePrefix: ["yes", 1, null],
+  clearAtLeastRatio: [-0.1, 1, Number.NaN, "0.3", null],
 }
 const valid: Record<keyof Policy, unknown[]> = {
   protectRecentSteps: [1, 1_000],
@@ -17,6 +19,8 @@ const valid: Record<keyof Policy, unknown[]> = {
   targetRatio: [Number.MIN_VALUE, 1],
   minimumSavingsTokens: [1, 1e9],
   protectedTools: [[], ["a", "a"]],
+  stablePrefix: [true, false, undefined],
+  clearAtLeastRatio: [0, 0.99, undefined],
 }
 
 const run = (options: Partial<ProjectOptions>) =>

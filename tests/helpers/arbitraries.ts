@@ -37,6 +37,8 @@ const oddState = fc.constantFrom<Fields>(
   { metadata: { exit: null } },
   { metadata: { loaded: ["/r/AGENTS.md"] } },
   { time: { start: 1, end: 2, compacted: 3 } },
+  { time: { start: 1, compacted: 9_500 } },
+  { time: { start: 1, compacted: 9_500 }, attachments: [{ mime: "image/png" }] },
   { time: { start: 1, compacted: 0 } },
   { time: undefined },
   { error: "late" },
@@ -73,6 +75,7 @@ const toolPart: fc.Arbitrary<Fields> = fc.oneof(
       .map(([name, out]) => tool(name, { a: 1 }, out)),
   },
   { weight: 1, arbitrary: output.map((out) => failed("read", { filePath: "a.ts" }, out)) },
+  { weight: 1, arbitrary: fc.constantFrom(tool("dcp_prune", {}, "Scheduled"), failed("dcp_prune", {}, "no")) },
   { weight: 1, arbitrary: fc.constantFrom(pending("running", { a: 1 }), pending("pending", {})) },
 )
 const stepParts = fc
@@ -133,6 +136,8 @@ export const histories: fc.Arbitrary<Message[]> = fc
   .map((drafts) => session(user("go"), ...drafts.flat()))
 
 export const policies: fc.Arbitrary<Policy> = fc.record({
+  stablePrefix: fc.boolean(),
+  clearAtLeastRatio: fc.constantFrom(0, 0, 0.1, 0.35, 0.9),
   protectRecentSteps: fc.constantFrom(1, 1, 2, 5),
   protectRecentTokens: fc.constantFrom(0, 0, 500, 3_000),
   targetRatio: fc.constantFrom(0.01, 0.35, 0.7, 1),
