@@ -8,7 +8,7 @@ import type * as Engine from "../lib/dtc/engine.ts"
 import type { Message, Policy } from "../lib/dtc/types.ts"
 import { defaultTree } from "../lib/config/schema.ts"
 import { makeHistory } from "./history.ts"
-import { describeFigures, writeSection, type ProjectFigures } from "./readme.ts"
+import type { ProjectFigures } from "./readme.ts"
 
 const MESSAGES = 530
 const GROWTH = 40
@@ -31,7 +31,6 @@ const result: ProjectFigures = {
 }
 mkdirSync(new URL(".", RESULT_FILE), { recursive: true })
 writeFileSync(RESULT_FILE, `${JSON.stringify(result, undefined, 2)}\n`)
-writeSection("numbers", describeFigures(result))
 console.log(`${MESSAGES} messages, ${small.megabytes} MB: projection ${round(small.projectMs)} ms`)
 console.log(`  ${result.projectToClone} of structuredClone, ${result.projectToStringify} of JSON.stringify`)
 console.log(`${GROWTH} times the history takes ${result.growthOfTime} times as long`)

@@ -1,8 +1,11 @@
+/** `npm run bench:readme`: writes the README's numbers from the files that the benchmarks wrote. */
 import { readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type { BenchmarkResult, PolicyResult, TargetResult } from "./replay/benchmark.ts"
 
 const README = new URL("../README.md", import.meta.url)
 
-/** Figures of `npm run bench`, as `bench/results/project.json` holds them. */
+/** Figures of `npm run bench`. */
 export interface ProjectFigures {
   messages: number
   megabytes: number
@@ -12,32 +15,84 @@ export interface ProjectFigures {
   growthOfTime: number
 }
 
-export function readFigures(): ProjectFigures {
-  return JSON.parse(readFileSync(new URL("results/project.json", import.meta.url), "utf8")) as ProjectFigures
+/** Policies of the replay that the README compares, by their names in its result. */
+const COMPARED = ["none", "re-select", "ours", "clear_tool_uses carried at_least 0.35", "OpenCode prune"]
+const PRICE = "1.25/0.1"
+
+/** The README's section of numbers. */
+export function describeNumbers(): string {
+  return [
+    ...describeReplay(readResult<BenchmarkResult>("replay")),
+    "",
+    ...describeProject(readResult<ProjectFigures>("project")),
+  ].join("\n")
 }
 
-/** The README's section of numbers, from the files that the benchmarks wrote. */
-export function describeFigures(figures: ProjectFigures): string {
-  const { messages, megabytes, projectToClone, projectToStringify, growth, growthOfTime } = figures
+function describeReplay({ targets, minWindowTokens }: BenchmarkResult): string[] {
+  const windows = targets[0]?.windows ?? []
+  const requests = windows.reduce((sum, window) => sum + window.requests, 0)
   return [
-    "| what | figure |",
-    "| --- | --- |",
-    `| one projection of ${messages} messages (${megabytes} MB), beside \`structuredClone\` of the same history | ${projectToClone} times as long |`,
-    `| the same beside \`JSON.stringify\` | ${projectToStringify} times as long |`,
-    `| ${growth} times the history | ${growthOfTime} times as long |`,
+    `Real sessions, replayed request by request (${windows.length} windows of ${minWindowTokens.toLocaleString("en")} tokens and more, ${requests.toLocaleString("en")} requests).`,
+    "Input cost is relative to never clearing, with cache writes at 1.25 and cache reads at 0.1 of the input price. A prefix break",
+    "changes something that the previous request already sent. Evidence lost: a later call names a path whose every earlier",
+    "output is cleared.",
     "",
-    "Ratios within one run of `npm run bench`, which writes them here.",
-  ].join("\n")
+    "| target | policy | input cost | prefix breaks | evidence lost | requests over budget |",
+    "| --- | --- | --- | --- | --- | --- |",
+    ...targets.flatMap(describeTarget),
+  ]
+}
+
+function describeTarget({ ratio, policies }: TargetResult): string[] {
+  return COMPARED.flatMap((name) => policies.filter((policy) => policy.name === name)).map((policy) =>
+    describePolicy(ratio, policy),
+  )
+}
+
+function describePolicy(ratio: number, { name, cost, measure }: PolicyResult): string {
+  const { prefixBreaks, evidenceLost, overBudget } = measure
+  return `| ${ratio} of the final size | ${name} | ${cost[PRICE]?.relative.toFixed(3)} | ${prefixBreaks} | ${evidenceLost} | ${overBudget} |`
+}
+
+function describeProject({
+  messages,
+  megabytes,
+  projectToClone,
+  projectToStringify,
+  growth,
+  growthOfTime,
+}: ProjectFigures): string[] {
+  return [
+    "| speed, as ratios within one run | figure |",
+    "| --- | --- |",
+    `| one projection of ${messages} messages (${megabytes} MB), beside \`structuredClone\` of the same history | ${projectToClone} |`,
+    `| the same beside \`JSON.stringify\` | ${projectToStringify} |`,
+    `| the time of ${growth} times the history, beside one | ${growthOfTime} |`,
+    "",
+    "`npm run bench` and `npm run bench:replay` measure, `npm run bench:readme` writes the results here.",
+  ]
+}
+
+function readResult<Result>(name: string): Result {
+  return JSON.parse(readFileSync(new URL(`results/${name}.json`, import.meta.url), "utf8")) as Result
 }
 
 /** What stands between `<!-- name:start -->` and `<!-- name:end -->`. */
 export function readSection(name: string): string {
-  const [, section] = readFileSync(README, "utf8").split(new RegExp(`<!-- ${name}:(?:start|end) -->`))
-  if (section === undefined) throw new Error(`README has no section ${name}`)
+  const [, section] = splitAt(name)
   return section.trim()
 }
 
 export function writeSection(name: string, text: string): void {
-  const [before, , after] = readFileSync(README, "utf8").split(new RegExp(`<!-- ${name}:(?:start|end) -->`))
+  const [before, , after] = splitAt(name)
   writeFileSync(README, `${before}<!-- ${name}:start -->\n\n${text}\n\n<!-- ${name}:end -->${after}`)
 }
+
+function splitAt(name: string): [before: string, section: string, after: string] {
+  const [before, section, after] = readFileSync(README, "utf8").split(new RegExp(`<!-- ${name}:(?:start|end) -->`))
+  if (before === undefined || section === undefined || after === undefined)
+    throw new Error(`README has no section ${name}`)
+  return [before, section, after]
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeSection("numbers", describeNumbers())

@@ -1,4 +1,4 @@
-import { findRecentProtection } from "../../lib/dtc/steps.ts"
+import { RecentSteps } from "../../lib/dtc/steps.ts"
 import { carryForward, sentTokens, type ClearingPolicy, type RequestView } from "./policy.ts"
 import { sumSavings, type WindowOutput } from "./window.ts"
 
@@ -64,8 +64,9 @@ function findCandidates(view: RequestView, previous: ReadonlySet<number>): { red
     .slice(0, request.outputEnd)
     .filter(({ index, eligible }) => eligible && !previous.has(index) && !request.hostCleared.has(index))
   const latest = new Map(visible.map(({ copyGroup, index }) => [copyGroup, index]))
-  const { fromSegment } = findRecentProtection(findSentSegments(view), settings)
-  const candidates = visible.filter(({ output }) => output.segment < fromSegment)
+  const recent = new RecentSteps(settings)
+  for (const segment of findSentSegments(view)) recent.append(segment, segment.tokens)
+  const candidates = visible.filter(({ output }) => output.segment < recent.fromSegment)
   const isRedundant = ({ copyGroup, index }: WindowOutput): boolean => latest.get(copyGroup) !== index
   return {
     redundant: candidates.filter(isRedundant).map(({ index }) => index),

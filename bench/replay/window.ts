@@ -1,5 +1,5 @@
 import { findKeptReason } from "../../lib/dtc/eligibility.ts"
-import { findWitnesses } from "../../lib/dtc/redundancy.ts"
+import { Copies } from "../../lib/dtc/redundancy.ts"
 import type { Message, Policy, Segment, ToolOutput } from "../../lib/dtc/types.ts"
 import { readHistory } from "../../lib/dtc/wire.ts"
 import { splitWindows } from "./compaction.ts"
@@ -82,7 +82,8 @@ function describeOutputs(
 ): WindowOutput[] {
   const eligible = outputs.filter((output) => findKeptReason(output, policy) === undefined)
   const isEligible = new Set(eligible)
-  const witnesses = findWitnesses(eligible)
+  const copies = new Copies()
+  for (const output of eligible) copies.add(output)
   const indices = new Map(outputs.map((output, index) => [output, index]))
   const ends = new Map<number, number>()
   for (const { segment, textTokens } of outputs) ends.set(segment, (ends.get(segment) ?? 0) + textTokens)
@@ -97,7 +98,7 @@ function describeOutputs(
       index,
       output,
       eligible: isEligible.has(output),
-      copyGroup: indices.get(witnesses.get(output) ?? output) ?? index,
+      copyGroup: indices.get(copies.findWitness(output) ?? output) ?? index,
       markedAtMs: part ? findMarkMs(part) : Infinity,
       startTokens: (segmentStartTokens[segment] ?? 0) + callTokens + earlier,
       paths: findNamedPaths(output.input),

@@ -4,7 +4,7 @@ import type { Policy } from "../dtc/types.ts"
 export interface Config {
   readonly enabled: boolean
   readonly debug: boolean
-  readonly dtc: Readonly<Policy> & { readonly enabled: boolean }
+  readonly dtc: Readonly<Required<Policy>> & { readonly enabled: boolean }
   readonly tool: { readonly enabled: boolean }
   /** By `provider/model` or a starred form of it; read through `policyFor`. */
   readonly models: Readonly<Record<string, ModelEntry>>

@@ -82,7 +82,7 @@ const cases: [layer: string, diagnostics: string[]][] = [
     '{ "models": { "a/b": { "enabled": true } } }',
     [
       '1:24 models["a/b"].enabled: unknown key, expected one of ' +
-        "protectRecentSteps, protectRecentTokens, targetRatio, minimumSavingsTokens, protectedTools, limit",
+        "protectRecentSteps, protectRecentTokens, targetRatio, minimumSavingsTokens, protectedTools, stablePrefix, clearAtLeastRatio, limit",
     ],
   ],
   ['{ "Enabled": false }', ["1:3 Enabled: unknown key, did you mean enabled?"]],

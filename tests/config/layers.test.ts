@@ -21,6 +21,8 @@ test("without any layer every key has the schema's default", async (t) => {
       targetRatio: 0.7,
       minimumSavingsTokens: 512,
       protectedTools: [],
+      stablePrefix: true,
+      clearAtLeastRatio: 0.3,
     },
     tool: { enabled: true },
     models: {},
@@ -80,6 +82,8 @@ test("origins name the layer and the line of every effective key", async (t) => 
     { key: "dtc.targetRatio", value: 0.5, file, line: 3, column: 5 },
     { key: "dtc.minimumSavingsTokens", value: 512 },
     { key: "dtc.protectedTools", value: [] },
+    { key: "dtc.stablePrefix", value: true },
+    { key: "dtc.clearAtLeastRatio", value: 0.3 },
     { key: "tool.enabled", value: true },
     { key: 'models["acme/m-1.5"].targetRatio', value: 0.3, file, line: 6, column: 5 },
   ])

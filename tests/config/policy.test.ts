@@ -42,6 +42,8 @@ test("without an entry the policy is dtc without its switch, and there is no lim
       targetRatio: 0.4,
       minimumSavingsTokens: 512,
       protectedTools: [],
+      stablePrefix: true,
+      clearAtLeastRatio: 0.3,
     },
   })
 })

@@ -19,6 +19,8 @@ const policyKeys: Record<keyof Policy, true> = {
   targetRatio: true,
   minimumSavingsTokens: true,
   protectedTools: true,
+  stablePrefix: true,
+  clearAtLeastRatio: true,
 }
 const rootKeys: Record<keyof Config, true> = { enabled: true, debug: true, dtc: true, tool: true, models: true }
 const toolKeys: Record<keyof Config["tool"], true> = { enabled: true }

@@ -1,6 +1,6 @@
 import type { Message, Part, Policy } from "../../lib/dtc/types.ts"
 
-/** The defaults of `dcp.schema.json`; `tests/docs.test.ts` holds the two together. */
+/** The defaults of `dcp.schema.json` but for the stable prefix; `tests/docs.test.ts` holds the two together. */
 export const DEFAULT_POLICY: Policy = {
   protectRecentSteps: 4,
   protectRecentTokens: 16_000,
