@@ -22,9 +22,9 @@ const PRICE = "1.25/0.1"
 /** The README's section of numbers. */
 export function describeNumbers(): string {
   return [
-    ...describeReplay(readResult<BenchmarkResult>("replay")),
+    ...describeReplay(readResult("replay") as BenchmarkResult),
     "",
-    ...describeProject(readResult<ProjectFigures>("project")),
+    ...describeProject(readResult("project") as ProjectFigures),
   ].join("\n")
 }
 
@@ -73,8 +73,8 @@ function describeProject({
   ]
 }
 
-function readResult<Result>(name: string): Result {
-  return JSON.parse(readFileSync(new URL(`results/${name}.json`, import.meta.url), "utf8")) as Result
+function readResult(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`results/${name}.json`, import.meta.url), "utf8"))
 }
 
 /** What stands between `<!-- name:start -->` and `<!-- name:end -->`. */

@@ -32,6 +32,14 @@ function project(messages: Message[], inputBudget: number, options: Partial<Proj
   return checkProjection(messages, { inputBudget, policy: SMALL, ...options })
 }
 
+/** The marks' times, in the order of the history. */
+function marksOf(messages: Message[]): number[] {
+  const states = toolParts(messages)
+    .filter(isMarked)
+    .map((part) => part["state"] as { time: { compacted: number } })
+  return states.map(({ time }) => time.compacted)
+}
+
 const uniqueThenRepeated = session(
   user("go"),
   step(read("unique.ts", tokens(1_000, "unique"))),
@@ -187,8 +195,7 @@ test("marked outputs neither stop the scan nor change, and cost the placeholder 
   )
   const { messages: projected, stats } = project(messages, 100, { now: 77 })
   assert.deepEqual(clearedTargets(projected), ["a", "marked", "b"])
-  assert.equal((toolParts(projected)[1]?.["state"] as { time: { compacted: number } }).time.compacted, 3)
-  assert.equal((toolParts(projected)[0]?.["state"] as { time: { compacted: number } }).time.compacted, 77)
+  assert.deepEqual(marksOf(projected), [77, 3, 77])
   assert.ok((stats.estimatedBefore ?? Infinity) < 2_200)
 })
 
@@ -301,9 +308,7 @@ test("evidence that no rule may touch", () => {
 
 test("the mark is `now`, else the largest time in the history, else 1", () => {
   const marks = (messages: Message[], options: Partial<ProjectOptions> = {}) =>
-    toolParts(project(messages, 1_000, { force: true, ...options }).messages)
-      .filter(isMarked)
-      .map((part) => (part["state"] as { time: { compacted: number } }).time.compacted)
+    marksOf(project(messages, 1_000, { force: true, ...options }).messages)
   const timeless = session(user("go"), step(read("a", tokens(1_000), { time: {} })), ...RECENT)
   for (const message of timeless) message.info["time"] = {}
   for (const part of toolParts(timeless).slice(1)) part["state"] = { ...(part["state"] as object), time: undefined }

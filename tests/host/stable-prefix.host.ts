@@ -37,7 +37,7 @@ for (const api of ["openai", "anthropic"] as const)
           assert.equal(main.length, STEPS + 1)
           assertPaired(main)
 
-          const log = await readPluginLog(host.log)
+          const log = readPluginLog(host.log)
           const sizes = log.filter(({ sessionID }) => sessionID === id).map(({ cleared }) => cleared.length)
           const batches = sizes.filter((size, index) => size > (sizes[index - 1] ?? 0)).length
           const broken = main.filter((request, index) => index > 0 && !startsWith(request, main[index - 1], api))
