@@ -35,39 +35,42 @@ const INSTRUCTION_FILES: ReadonlySet<string> = new Set([
   "skill.md",
 ])
 
-type Row = readonly [reason: KeptReason, applies: (output: ToolOutput, policy: Policy) => boolean]
+interface Row {
+  reason: KeptReason
+  applies: (output: ToolOutput, policy: Policy) => boolean
+}
 
 /** In order: the first row that applies is the answer to "why was this kept?". */
 const KEPT_ROWS: readonly Row[] = [
-  ["not-sent", ({ facts }) => !facts.sent],
-  ["other-tool", ({ tool }) => !CLEARABLE_TOOLS.has(tool)],
-  ["protected-tool", ({ tool }, policy) => policy.protectedTools.includes(tool)],
-  ["not-completed", ({ facts }) => facts.outcome !== "completed"],
-  ["already-cleared", ({ facts }) => facts.mark === "placeholder"],
-  ["odd-mark", ({ facts }) => facts.mark === "odd"],
-  ["unmarkable", ({ facts }) => facts.mark === "unmarkable"],
-  ["error", ({ facts }) => facts.error],
-  ["no-text", ({ text }) => text === undefined],
-  ["attachments", ({ facts }) => facts.attachments],
-  ["provider-executed", ({ facts }) => facts.providerExecuted],
-  ["failed-exit", ({ facts }) => facts.exitCode !== 0 && facts.exitCode !== "absent"],
+  { reason: "not-sent", applies: ({ facts }) => !facts.sent },
+  { reason: "other-tool", applies: ({ tool }) => !CLEARABLE_TOOLS.has(tool) },
+  { reason: "protected-tool", applies: ({ tool }, policy) => policy.protectedTools.includes(tool) },
+  { reason: "not-completed", applies: ({ facts }) => facts.outcome !== "completed" },
+  { reason: "already-cleared", applies: ({ facts }) => facts.mark === "placeholder" },
+  { reason: "odd-mark", applies: ({ facts }) => facts.mark === "odd" },
+  { reason: "unmarkable", applies: ({ facts }) => facts.mark === "unmarkable" },
+  { reason: "error", applies: ({ facts }) => facts.error },
+  { reason: "no-text", applies: ({ text }) => text === undefined },
+  { reason: "attachments", applies: ({ facts }) => facts.attachments },
+  { reason: "provider-executed", applies: ({ facts }) => facts.providerExecuted },
+  { reason: "failed-exit", applies: ({ facts }) => facts.exitCode !== 0 && facts.exitCode !== "absent" },
   // A shell command proves its success; a missing exit code proves nothing (the host omits it for the user's own `!`).
-  ["unproven-exit", ({ tool, facts }) => tool === "bash" && facts.exitCode === "absent"],
-  ["no-path", ({ tool, facts }) => tool === "read" && facts.path === undefined],
-  ["instruction-file", ({ tool, facts }) => tool === "read" && isInstructionFile(facts.path)],
+  { reason: "unproven-exit", applies: ({ tool, facts }) => tool === "bash" && facts.exitCode === "absent" },
+  { reason: "no-path", applies: ({ tool, facts }) => tool === "read" && facts.path === undefined },
+  { reason: "instruction-file", applies: ({ tool, facts }) => tool === "read" && isInstructionFile(facts.path) },
   // The host attaches instructions again when it sees a cleared read that had loaded them: twice the cost, no saving.
-  ["loaded-instructions", ({ facts }) => facts.loadedInstructions],
-  ["small", ({ savingsTokens }, policy) => savingsTokens < policy.minimumSavingsTokens],
+  { reason: "loaded-instructions", applies: ({ facts }) => facts.loadedInstructions },
+  { reason: "small", applies: ({ savingsTokens }, policy) => savingsTokens < policy.minimumSavingsTokens },
 ]
 
 /** The first reason to keep an output, or `undefined` when it may be cleared. */
 export function findKeptReason(output: ToolOutput, policy: Policy): KeptReason | undefined {
-  return KEPT_ROWS.find(([, applies]) => applies(output, policy))?.[0]
+  return KEPT_ROWS.find(({ applies }) => applies(output, policy))?.reason
 }
 
 /** Whether the output may be cleared where no stored mark hides it. */
 export function isEligible(output: ToolOutput, policy: Policy): boolean {
-  return KEPT_ROWS.every(([reason, applies]) => reason === "already-cleared" || !applies(output, policy))
+  return KEPT_ROWS.every(({ reason, applies }) => reason === "already-cleared" || !applies(output, policy))
 }
 
 function isInstructionFile(path: string | undefined): boolean {

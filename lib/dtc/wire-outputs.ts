@@ -19,7 +19,7 @@ export function readOutput(part: Part, place: OutputPlace, sent: boolean): ToolO
   const mark = readMark(state)
   const text = typeof state["output"] === "string" ? state["output"] : undefined
   const tokens = sent && outcome === "completed" && text !== undefined ? textTokens(text) : 0
-  return {
+  const output: ToolOutput = {
     messageIndex: place.messageIndex,
     partIndex: place.partIndex,
     messageID: place.messageID,
@@ -31,7 +31,6 @@ export function readOutput(part: Part, place: OutputPlace, sent: boolean): ToolO
     text,
     textTokens: tokens,
     savingsTokens: Math.max(0, tokens - PLACEHOLDER_TOKENS),
-    ...(mark === "placeholder" && { markedAt: readMarkTime(state) }),
     facts: {
       sent,
       outcome,
@@ -44,6 +43,8 @@ export function readOutput(part: Part, place: OutputPlace, sent: boolean): ToolO
       loadedInstructions: hasLoadedInstructions(state["metadata"]),
     },
   }
+  if (mark === "placeholder") output.markedAt = readMarkTime(state)
+  return output
 }
 
 /** The host renders its placeholder for any truthy mark. */

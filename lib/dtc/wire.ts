@@ -22,9 +22,10 @@ export function readHistory(
   const segments: Segment[] = []
   const outputs: ToolOutput[] = []
   for (const [messageIndex, message] of messages.entries()) {
-    const requestedAt = startsRequests(message.info, windowStart) ? createdAt(message.info) : undefined
+    const starts = startsRequests(message.info, windowStart)
     for (const { segment, outputs: found } of readSteps(message, messageIndex, segments.length, model)) {
-      segments.push(requestedAt === undefined ? segment : { ...segment, requestedAt })
+      if (starts) segment.requestedAt = createdAt(message.info)
+      segments.push(segment)
       outputs.push(...found)
     }
   }
@@ -37,8 +38,7 @@ export function readHistory(
  */
 export function findRequestedModel(messages: readonly Message[]): Model | undefined {
   const ordinary = messages.filter((message) => isMessage(message) && isOrdinaryUser(message))
-  const latest = ordinary.toSorted(byCreation).at(-1)
-  const model = latest?.info["model"]
+  const model = ordinary.toSorted(byCreation).at(-1)?.info["model"]
   if (!isRecord(model)) return undefined
   const { providerID, modelID } = model
   return isName(providerID) && isName(modelID) ? { providerID, modelID } : undefined

@@ -9,7 +9,7 @@ export interface HostBinary {
   version: string
 }
 
-/** What the package claims in `engines.opencode`; a scenario over other versions passes its own. */
+/** Hosts whose wire, log and summaries look as the scenarios expect; a scenario over other versions passes its own. */
 const SUPPORTED_VERSIONS = { from: "1.18.33", before: "2.0.0" }
 
 export interface BinaryChoice {
