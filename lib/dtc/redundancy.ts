@@ -11,15 +11,12 @@ export class Copies {
   private readonly byTool = new Map<string, Map<string, Map<string | undefined, ToolOutput[]>>>()
   private readonly groups = new Map<ToolOutput, ToolOutput[]>()
   private readonly hidden = new Set<ToolOutput>()
+  /** Looks that no question has been asked about yet: most histories never come to need their groups. */
+  private ungrouped: ToolOutput[] = []
 
   /** Expects outputs that may serve as witnesses, in the order of the history. */
   add(output: ToolOutput): void {
-    if (!LOOKING_TOOLS.has(output.tool)) return
-    const byInput = getOrAdd(this.byTool, output.tool, () => new Map<string, Map<string | undefined, ToolOutput[]>>())
-    const byText = getOrAdd(byInput, canonicalJson(output.input), () => new Map<string | undefined, ToolOutput[]>())
-    const group = getOrAdd(byText, output.text, (): ToolOutput[] => [])
-    group.push(output)
-    this.groups.set(output, group)
+    if (LOOKING_TOOLS.has(output.tool)) this.ungrouped.push(output)
   }
 
   hide(output: ToolOutput): void {
@@ -28,10 +25,20 @@ export class Copies {
 
   /** The latest visible copy of a visible output, if that is a later one. */
   findWitness(output: ToolOutput): ToolOutput | undefined {
+    for (const look of this.ungrouped) this.group(look)
+    this.ungrouped = []
     const group = this.groups.get(output) ?? []
     for (let latest = group.at(-1); latest && this.hidden.has(latest); latest = group.at(-1)) group.pop()
     const latest = group.at(-1)
     return latest === output ? undefined : latest
+  }
+
+  private group(output: ToolOutput): void {
+    const byInput = getOrAdd(this.byTool, output.tool, () => new Map<string, Map<string | undefined, ToolOutput[]>>())
+    const byText = getOrAdd(byInput, canonicalJson(output.input), () => new Map<string | undefined, ToolOutput[]>())
+    const group = getOrAdd(byText, output.text, (): ToolOutput[] => [])
+    group.push(output)
+    this.groups.set(output, group)
   }
 }
 
