@@ -26,6 +26,7 @@ const result: ProjectFigures = {
   megabytes: small.megabytes,
   projectToClone: round(small.projectMs / small.cloneMs),
   projectToStringify: round(small.projectMs / small.stringifyMs),
+  stableToSelectingAnew: round(small.projectMs / small.selectingAnewMs),
   growth: GROWTH,
   growthOfTime: round(large.projectMs / small.projectMs),
 }
@@ -38,6 +39,8 @@ console.log(`${GROWTH} times the history takes ${result.growthOfTime} times as l
 interface Figures {
   megabytes: number
   projectMs: number
+  /** Without the stable prefix. */
+  selectingAnewMs: number
   cloneMs: number
   stringifyMs: number
 }
@@ -47,12 +50,17 @@ async function measure(messageCount: number, iterations: number): Promise<Figure
   const options = { inputBudget: messageCount * 400, policy: dtc, now: 1_800_000_000_000 }
   const bench = new Bench({ iterations, time: 0, warmupIterations: Math.ceil(iterations / 4), warmupTime: 0 })
   bench.add("project", () => void projectMessages(history, options))
+  bench.add(
+    "selecting anew",
+    () => void projectMessages(history, { ...options, policy: { ...dtc, stablePrefix: false } }),
+  )
   bench.add("clone", () => void structuredClone(history))
   bench.add("stringify", () => void JSON.stringify(history))
   await bench.run()
   return {
     megabytes: round(sizeOf(history) / 1e6),
     projectMs: medianOf(bench, "project"),
+    selectingAnewMs: medianOf(bench, "selecting anew"),
     cloneMs: medianOf(bench, "clone"),
     stringifyMs: medianOf(bench, "stringify"),
   }

@@ -11,6 +11,7 @@ export interface ProjectFigures {
   megabytes: number
   projectToClone: number
   projectToStringify: number
+  stableToSelectingAnew: number
   growth: number
   growthOfTime: number
 }
@@ -59,6 +60,7 @@ function describeProject({
   megabytes,
   projectToClone,
   projectToStringify,
+  stableToSelectingAnew,
   growth,
   growthOfTime,
 }: ProjectFigures): string[] {
@@ -66,6 +68,7 @@ function describeProject({
     "| speed, as ratios within one run | figure |",
     "| --- | --- |",
     `| one projection of ${messages} messages (${megabytes} MB), beside \`structuredClone\` of the same history | ${projectToClone} |`,
+    `| the same beside a projection without \`stablePrefix\` | ${stableToSelectingAnew} |`,
     `| the same beside \`JSON.stringify\` | ${projectToStringify} |`,
     `| the time of ${growth} times the history, beside one | ${growthOfTime} |`,
     "",

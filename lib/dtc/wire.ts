@@ -26,7 +26,7 @@ export function readHistory(
     for (const { segment, outputs: found } of readSteps(message, messageIndex, segments.length, model)) {
       if (starts) segment.requestedAt = createdAt(message.info)
       segments.push(segment)
-      outputs.push(...found)
+      for (const output of found) outputs.push(output)
     }
   }
   return { segments, outputs }
@@ -119,7 +119,7 @@ function startsRequests(info: MessageInfo, windowStart: number): boolean {
 /** When the newest completed compaction was summarised; a retained tail is older, wherever it stands in the array. */
 function findWindowStart(messages: readonly Message[]): number {
   const summaries = messages.filter(({ info }) => info["summary"] === true && info["finish"] && !info["error"])
-  return Math.max(0, ...summaries.map(({ info }) => createdAt(info)))
+  return summaries.reduce((latest, { info }) => Math.max(latest, createdAt(info)), 0)
 }
 
 function describeContext({ info, parts }: Message, model: Model | undefined): MessageContext {

@@ -355,6 +355,14 @@ test("the largest time counts every time of messages, parts and tool states", ()
   assert.equal(findLatestTime(session(user("x", { time: { created: -5, completed: 1.5, odd: "9" } }))), 1)
 })
 
+test("a history of very many parts and summaries is read like any other", () => {
+  const many = Array.from({ length: 150_000 }, () => bash("a", "b"))
+  const [message] = session(assistant(many))
+  assert.equal(readHistory([message as Message])?.outputs.length, many.length)
+  const summary = session(assistant([], { summary: true, finish: "stop" }))
+  assert.equal(readHistory(Array.from({ length: 150_000 }, () => summary[0] as Message))?.segments.length, 150_000)
+})
+
 test("a tool call costs its input even without one", () => {
   assert.equal(typeof estimateMessages(session(step(tool("read", undefined, "x")))), "number")
 })
