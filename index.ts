@@ -17,8 +17,9 @@ export default plugin
 /** Reads the configuration and awaits nothing of the host. */
 async function server({ client, directory }: PluginInput, options?: unknown): Promise<Hooks> {
   const { env } = process
-  const { config, diagnostics } = await loadConfig({ directory, options, env, home: homedir() })
+  const { config, diagnostics, layers } = await loadConfig({ directory, options, env, home: homedir() })
   const log = new Log(client, config.debug, diagnostics)
+  log.debug("loaded", { enabled: config.enabled && config.dtc.enabled, layers })
   if (!config.enabled || !config.dtc.enabled) return {}
 
   const controls = new Controls()

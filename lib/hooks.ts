@@ -37,6 +37,7 @@ export interface HookRooms {
 interface Skipped {
   reason: SkipReason
   sessionID?: string
+  model?: Model
 }
 
 interface Projected {
@@ -119,7 +120,7 @@ function projectAndCommit(
   if (controls.halted) return { reason: "guard-capacity", sessionID }
   const { policy, limit } = policyFor(config, model)
   const inputBudget = entry?.inputBudget ?? (limit && findInputBudget(limit, outputTokenMax))
-  if (inputBudget === undefined) return { reason: "unavailable-budget", sessionID }
+  if (inputBudget === undefined) return { reason: "unavailable-budget", sessionID, model }
 
   const forced = controls.hasPendingClear(sessionID)
   const options = { model: entry?.model ?? model, inputBudget, policy, force: forced, now: now() }
@@ -151,11 +152,25 @@ function commit(messages: Message[], { messages: projected, cleared }: Projectio
 function report(log: Log, outcome: Projected | Skipped): void {
   if ("reason" in outcome) {
     log.debug("request left as it was", { ...outcome })
-    if (!ORDINARY_REASONS.has(outcome.reason)) log.warnOnce(`requests are left as they were: ${outcome.reason}`)
+    if (!ORDINARY_REASONS.has(outcome.reason)) log.warnOnce(explainSkip(outcome))
     return
   }
   const { projection, ...request } = outcome
   log.debug("request projected", { ...request, stats: projection.stats, cleared: projection.cleared })
+}
+
+/** For users: what the reason means and what would help, where something would. */
+function explainSkip({ reason, model }: Skipped): string {
+  switch (reason) {
+    case "unavailable-budget": {
+      const name = `${model?.providerID}/${model?.modelID}`
+      return `no token limits for ${name} in the host's catalog, so nothing is cleared; models["${name}"].limit in dcp.jsonc can state them`
+    }
+    case "unknown-content":
+      return "a request holds content of unknown size, such as an image, so nothing is cleared while it is there"
+    default:
+      return `requests are left as they were: ${reason}`
+  }
 }
 
 function quietly<Args extends unknown[]>(

@@ -24,8 +24,9 @@ export class Log {
     if (this.debugging) this.write({ level: "debug", message, extra })
   }
 
+  /** Names the plugin, since the host's log does not. */
   warn(message: string, extra?: Record<string, unknown>): void {
-    this.write({ level: "warn", message, ...(extra && { extra }) })
+    this.write({ level: "warn", message: `${SERVICE}: ${message}`, ...(extra && { extra }) })
   }
 
   /** Says each message once per plugin instance; callers use a closed set of messages. */

@@ -16,6 +16,7 @@ interface Manifest {
   optionalDependencies?: Record<string, string>
   peerDependencies?: Record<string, string>
   bundleDependencies: string[]
+  engines: Record<string, string>
 }
 
 interface Lock {
@@ -25,6 +26,7 @@ interface Lock {
 interface LockedPackage {
   version: string
   resolved?: string
+  engines?: Record<string, string>
   inBundle?: boolean
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
@@ -158,6 +160,10 @@ test("the build and the lock name no package registry", () => {
     Object.keys(lock.packages).filter((path) => lock.packages[path]?.resolved !== undefined),
     [],
   )
+})
+
+test("the lock repeats the manifest's engines, so that an install leaves it as it is", () => {
+  assert.deepEqual(lock.packages[""]?.engines, manifest.engines)
 })
 
 test("the lock names every optional package of another platform, as `npm ci` demands", () => {

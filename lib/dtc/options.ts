@@ -1,3 +1,4 @@
+import { isRecord } from "./plain.ts"
 import type { Policy, ProjectOptions } from "./types.ts"
 
 const integerFrom =
@@ -28,7 +29,10 @@ const POLICY_RULES: readonly FieldRule[] = [
 ]
 
 /** Throws a `TypeError` that names the field when the policy or `now` is invalid. The budget is judged elsewhere. */
-export function assertOptions({ policy, now }: ProjectOptions): void {
+export function assertOptions(options: ProjectOptions): void {
+  assertField(isRecord(options), "options", "an object")
+  assertField(isRecord(options.policy), "policy", "an object")
+  const { policy, now } = options
   for (const { field, accepts, expected } of POLICY_RULES) {
     assertField(accepts(policy[field]), `policy.${field}`, expected)
   }

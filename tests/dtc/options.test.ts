@@ -44,6 +44,11 @@ for (const now of [0, -1, 1.5, Number.NaN, 2 ** 53, "1"])
     assert.throws(() => run({ now: now as number }), { name: "TypeError", message: /`now`/ })
   })
 
+test("missing options and a missing policy are named", () => {
+  assert.throws(() => projectMessages([], undefined as never), { name: "TypeError", message: /`options`/ })
+  assert.throws(() => projectMessages([], { inputBudget: 1 } as never), { name: "TypeError", message: /`policy`/ })
+})
+
 test("the engine has no defaults: an incomplete policy is refused", () => {
   assert.throws(() => run({ policy: {} as Policy }), TypeError)
 })

@@ -75,9 +75,9 @@ test("each diagnostic is one line, at once, with file, line, column and key", ()
   assert.deepEqual(
     logged().map(({ service, level, message }) => [service, level, message]),
     [
-      ["opencode-dcp", "warn", '/a/dcp.jsonc:2:3 debgu: expected "debug"'],
-      ["opencode-dcp", "warn", "/a/dcp.jsonc:3:3 dtc.targetRatio: expected a ratio"],
-      ["opencode-dcp", "warn", "/b/dcp.json:1:1: expected an object"],
+      ["opencode-dcp", "warn", 'opencode-dcp: /a/dcp.jsonc:2:3 debgu: expected "debug"'],
+      ["opencode-dcp", "warn", "opencode-dcp: /a/dcp.jsonc:3:3 dtc.targetRatio: expected a ratio"],
+      ["opencode-dcp", "warn", "opencode-dcp: /b/dcp.json:1:1: expected an object"],
     ],
   )
   assert.deepEqual(toasted(), [], "before a request there may be no user interface")
@@ -119,6 +119,14 @@ test("without debug a request in order logs nothing, and each reason is told onc
       ["warn", "not-plain-data"],
     ],
   )
+})
+
+test("a model without limits is named, with what would help", async () => {
+  const instance = startInstance({ providers: answers({ providers: [] }) }, { debug: false })
+  for (let round = 0; round < 2; round++) await instance.transform(longHistory())
+  const [line, ...others] = instance.fake.logged().map(({ message }) => message)
+  assert.deepEqual(others, [])
+  assert.match(line ?? "", /^opencode-dcp: no token limits for lab\/lab-1 .* models\["lab\/lab-1"\]\.limit/)
 })
 
 test("with debug each request is exactly one debug line", async () => {
