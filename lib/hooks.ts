@@ -159,18 +159,17 @@ function report(log: Log, outcome: Projected | Skipped): void {
   log.debug("request projected", { ...request, stats: projection.stats, cleared: projection.cleared })
 }
 
-/** For users: what the reason means and what would help, where something would. */
+/** For users: what a reason means and what would help, where something would. */
+const EXPLANATIONS: Readonly<Partial<Record<SkipReason, (model: string) => string>>> = {
+  "unavailable-budget": (model) =>
+    `no token limits for ${model} in the host's catalog, so nothing is cleared; models["${model}"].limit in dcp.jsonc can state them`,
+  "unknown-content": () =>
+    "a request holds content of unknown size, such as an image, so nothing is cleared while it is there",
+}
+
 function explainSkip({ reason, model }: Skipped): string {
-  switch (reason) {
-    case "unavailable-budget": {
-      const name = `${model?.providerID}/${model?.modelID}`
-      return `no token limits for ${name} in the host's catalog, so nothing is cleared; models["${name}"].limit in dcp.jsonc can state them`
-    }
-    case "unknown-content":
-      return "a request holds content of unknown size, such as an image, so nothing is cleared while it is there"
-    default:
-      return `requests are left as they were: ${reason}`
-  }
+  const explanation = EXPLANATIONS[reason]?.(`${model?.providerID}/${model?.modelID}`)
+  return explanation ?? `requests are left as they were: ${reason}`
 }
 
 function quietly<Args extends unknown[]>(
