@@ -4,7 +4,7 @@
  */
 import { isRecord } from "./plain.ts"
 import { FRAME_TOKENS } from "./tokens.ts"
-import { readOutput } from "./wire-outputs.ts"
+import { readOutput, type OutputPlace } from "./wire-outputs.ts"
 import { renderPart, type MessageContext } from "./wire-parts.ts"
 import { PRUNE_TOOL, REMINDER_START, type Rendered } from "./wire-texts.ts"
 import type { History, Message, MessageInfo, Model, Part, Segment, ToolOutput } from "./types.ts"
@@ -62,16 +62,22 @@ function readSteps(message: Message, messageIndex: number, firstSegment: number,
   const { info } = message
   const sent = isSent(message)
   const context = describeContext(message, model)
+  const place = (step: number, part: number): OutputPlace => ({
+    messageIndex,
+    partIndex: part,
+    messageID: info.id,
+    segment: firstSegment + step,
+  })
   let partIndex = 0
   return splitSteps(message).map((parts, step) => {
     const outputs: ToolOutput[] = []
     const segment = emptySegment(info.role)
     for (const part of parts) {
-      const place = { messageIndex, partIndex: partIndex++, messageID: info.id, segment: firstSegment + step }
-      const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
+      const output = part.type === "tool" ? readOutput(part, place(step, partIndex), sent) : undefined
       if (output) outputs.push(output)
       if (sent) addRendered(segment, part, renderPart(info.role, part, context, output))
       if (output && isPruneRequest(output)) segment.asksToClear = true
+      partIndex++
     }
     return { segment, outputs }
   })
