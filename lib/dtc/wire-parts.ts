@@ -30,7 +30,7 @@ export interface MessageContext {
   /** The request's model wrote the message. True when no model is known: the larger cost counts. */
   sameModel: boolean
   /** Some reasoning of the message carries an Anthropic signature. */
-  signed: boolean
+  isSigned: () => boolean
 }
 
 /** `output` is the part's own reading, where it is a tool part. */
@@ -98,7 +98,7 @@ function renderText(text: unknown): Rendered {
 function renderAssistantText(part: Part, context: MessageContext): Rendered {
   const metadata = renderMetadata(part, context)
   if (part["text"] !== "") return addRendered(renderText(part["text"]), metadata)
-  return context.signed ? addRendered(textTokens(" "), metadata) : metadata
+  return context.isSigned() ? addRendered(textTokens(" "), metadata) : metadata
 }
 
 /** Signatures and encrypted reasoning are payload for the model that wrote them; others get the bare text, unless blank. */

@@ -95,7 +95,7 @@ function addRendered(segment: Segment, part: Part, rendered: Rendered): void {
   if (rendered === "unknown") segment.unknownSize = true
   else segment.tokens += rendered
   if (part.type === "tool") segment.sendsTool = true
-  if (isReminder(part) && typeof rendered === "number") segment.reminderTokens += FRAME_TOKENS.part + rendered
+  if (segment.kind === "user" && isReminder(part) && typeof rendered === "number") segment.reminderTokens += FRAME_TOKENS.part + rendered
 }
 
 /** A failed response is not sent, except an aborted one that had produced more than reasoning. */
@@ -130,7 +130,7 @@ function findWindowStart(messages: readonly Message[]): number {
 
 function describeContext({ info, parts }: Message, model: Model | undefined): MessageContext {
   const sameModel = !model || (info["providerID"] === model.providerID && info["modelID"] === model.modelID)
-  return { model, sameModel, signed: parts.some(isSignedReasoning) }
+  return { model, sameModel, isSigned: () => parts.some(isSignedReasoning) }
 }
 
 /** The host adds reminders in memory and drops them later. */
