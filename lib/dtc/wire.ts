@@ -95,7 +95,8 @@ function addRendered(segment: Segment, part: Part, rendered: Rendered): void {
   if (rendered === "unknown") segment.unknownSize = true
   else segment.tokens += rendered
   if (part.type === "tool") segment.sendsTool = true
-  if (segment.kind === "user" && isReminder(part) && typeof rendered === "number") segment.reminderTokens += FRAME_TOKENS.part + rendered
+  if (segment.kind === "user" && isReminder(part) && typeof rendered === "number")
+    segment.reminderTokens += FRAME_TOKENS.part + rendered
 }
 
 /** A failed response is not sent, except an aborted one that had produced more than reasoning. */
