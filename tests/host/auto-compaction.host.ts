@@ -4,20 +4,15 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { pathToFileURL } from "node:url"
 import type { PromptOptions } from "./host.ts"
-import type { ProviderSetup } from "./host-config.ts"
 import { recordOf } from "./json.ts"
 import { conversationText, findClearedCallIDs } from "./model-request.ts"
-import { bash, call, proportionalUsage, read, type ScriptedCall } from "./model-script.ts"
-import {
-  assertAllSucceeded,
-  assertFaithfulSummary,
-  assertOrdinaryRequests,
-  observeSession,
-  type ObservedSession,
-} from "./pressure-claims.ts"
+import { bash, call, idsOf, proportionalUsage, read, type ScriptedCall } from "./model-script.ts"
 import { linesOfTokens } from "./pressure-files.ts"
 import { playScenario, type Scenario } from "./scenario.ts"
-import { assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
+import { accountFor, type SessionAccount } from "./session-account.ts"
+import { providerWith } from "./small-window.ts"
+import { assertSummarySaw } from "./summary-claims.ts"
+import { assertAllSucceeded, assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
 
 /*
  * What is reported is what was sent, and the host compacts on its own at the window less 4k of output. The plugin's
@@ -29,15 +24,7 @@ import { assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
  */
 const WIDE = "scripted/wide"
 const NARROW = "scripted/narrow"
-const PROVIDERS: Record<string, ProviderSetup> = {
-  scripted: {
-    api: "openai",
-    models: {
-      wide: { limit: { context: 64_000, output: 4_000 } },
-      narrow: { limit: { context: 32_000, output: 4_000 } },
-    },
-  },
-}
+const LIMITS = { wide: { context: 64_000, output: 4_000 }, narrow: { context: 32_000, output: 4_000 } }
 
 const WIDE_READS = 9
 const WRITES = 10
@@ -59,7 +46,7 @@ test(
   () => {
     const setup = {
       files: FILES,
-      providers: PROVIDERS,
+      providers: { scripted: providerWith("openai", LIMITS) },
       model: { usage: proportionalUsage(1) },
       pluginOptions: { debug: true },
       timeoutMs: 330_000,
@@ -85,20 +72,15 @@ async function runTask(
   name: string,
   calls: readonly ScriptedCall[],
   options: PromptOptions,
-): Promise<ObservedSession> {
+): Promise<SessionAccount> {
   const { host, model, home, runTurn } = scenario
   const { id } = await host.createSession(name)
   const conclusion = `The work on ${name} is done.`
   model.script("main", [...calls.map((one) => ({ tools: [one] })), { text: conclusion }], id)
   await runTurn(id, "Work through all of it.", options)
 
-  const session = await observeSession(scenario, id)
-  for (const summary of session.summaries) assertFaithfulSummary(summary, session.stored)
-  assertOrdinaryRequests(session)
-  assertAllSucceeded(
-    session.stored,
-    calls.map((one) => `${one.id}`),
-  )
+  const session = await accountFor(scenario, id)
+  assertAllSucceeded(session.stored, idsOf(calls))
   assertContinued(session)
   assert.equal(model.countUnusedSteps("main", id), 0, "the script was played to its end")
   const texts = session.stored.flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")))
@@ -159,19 +141,17 @@ function referencingParts(project: string): unknown[] {
   ]
 }
 
-function assertClearingBeforeSummary({ requests, summaries, stored }: ObservedSession): void {
+function assertClearingBeforeSummary({ requests, summaries, stored }: SessionAccount): void {
   const cleared = requests.find((request) => findClearedCallIDs(request).length > 0)
   const [summary] = summaries
   assert.ok(summary !== undefined, "the host summarised")
   assert.ok(cleared !== undefined, "outputs were cleared")
   assertWire(cleared, cleared.number < summary.number, `it is before the first summary, request ${summary.number}`)
-  const seen = assertFaithfulSummary(summary, stored)
-  for (const callID of findClearedCallIDs(cleared))
-    assertWire(summary, seen.includes(callID), `it sees ${callID}, which request ${cleared.number} left out`)
+  assertSummarySaw(summary, stored, findClearedCallIDs(cleared))
 }
 
 /** Each summary is followed by an ordinary request of the same session that begins with it. */
-function assertContinued({ requests, summaries, stored }: ObservedSession): void {
+function assertContinued({ requests, summaries, stored }: SessionAccount): void {
   for (const summary of summaries) {
     assertWire(summary, summary.reply?.status === 200, "the summary was answered")
     const next = requests.find(({ number }) => number > summary.number)
@@ -185,7 +165,7 @@ function assertContinued({ requests, summaries, stored }: ObservedSession): void
 }
 
 /** The references are known to the plugin: they make no request unreadable, and their content is sent. */
-function assertReferencesSent({ requests, summaries, stored }: ObservedSession): void {
+function assertReferencesSent({ requests, summaries, stored }: SessionAccount): void {
   const markers = stored.flatMap(({ parts }) => parts.filter((part) => part.type === "file").map(({ mime }) => mime))
   assert.ok(markers.includes("text/plain") && markers.includes("application/x-directory"), markers.join())
   for (const request of requests.filter(({ number }) => number < (summaries[0]?.number ?? 0)))

@@ -1,11 +1,12 @@
-import { findIdleFaults } from "./continuity-account.ts"
 import { SLOW_COMMAND_MS, TracedCommand } from "./continuity-commands.ts"
+import type { HostEvent } from "./host-events.ts"
+import type { Host } from "./host.ts"
 import { recordOf } from "./json.ts"
 import { conversationText, findPairingFaults, PLACEHOLDER, type ModelRequest } from "./model-request.ts"
 import { bash } from "./model-script.ts"
 import type { Scenario } from "./scenario.ts"
 import { findToolPart, type StoredMessage } from "./stored.ts"
-import { until } from "./wait.ts"
+import { settles, until } from "./wait.ts"
 
 /** One claim about what happened. Failing is a result here, not an exception: the others are still made. */
 export interface Check {
@@ -113,6 +114,22 @@ async function checkContinuity({ host }: Play, sessionID: string, requests: read
     { claim: "the session is busy until the end, then idle", holds: idle.length === 0, found: idle },
     { claim: "every request pairs calls and results", holds: pairing.length === 0, found: pairing },
   ]
+}
+
+/** The session is busy from the first request to the last and idle after it: nothing stopped and started it again. */
+export async function findIdleFaults(
+  host: Host,
+  sessionID: string,
+  requests: readonly ModelRequest[],
+): Promise<string[]> {
+  const isIdle = ({ type, properties }: HostEvent): boolean =>
+    type === "session.idle" && properties["sessionID"] === sessionID
+  const [first, last] = [requests[0]?.at ?? 0, requests.at(-1)?.at ?? 0]
+  const end = host.events.waitFor("idle", (event) => isIdle(event) && event.at >= last, 10_000)
+  const ended = await settles(10_000, end)
+  const early = host.events.all.filter((event) => isIdle(event) && event.at >= first && event.at < last)
+  const faults = early.map(({ at }) => `idle ${at - first} ms after the first request, while the work was going on`)
+  return ended ? faults : [...faults, "never idle after the last request"]
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ProviderSetup } from "./host-config.ts"
+import type { Host } from "./host.ts"
 
 /** Makes the host speak to the providers `openai` and `anthropic` itself; to others it still speaks through the AI SDK. */
 export const nativeMode = { OPENCODE_EXPERIMENTAL_NATIVE_LLM: "1" }
@@ -23,8 +24,8 @@ export const NATIVE_PROVIDERS: Record<string, ProviderSetup> = {
   anthropic: { api: "anthropic", models },
 }
 
-/** About so many tokens once the host has numbered its lines. */
-export function textOfTokens(tokens: number, word: string): string {
-  const line = `${word} ${"abcdefgh ".repeat(6)}\n`
-  return line.repeat(Math.round((tokens * 4) / (line.length + 4)))
+/** Which of its two ways to speak to a model the host chose, by its own log. */
+export function findRuntimes(host: Host): string[] {
+  const matches = host.log.matchAll(/message="llm runtime selected" llm\.runtime=(\S+)/g)
+  return [...new Set([...matches].map((match) => match[1] ?? ""))]
 }

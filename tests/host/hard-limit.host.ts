@@ -6,19 +6,15 @@ import { errorName } from "./host.ts"
 import { recordOf } from "./json.ts"
 import { findClearedCallIDs, type ModelRequest } from "./model-request.ts"
 import { inputTokens } from "./model-server.ts"
-import { bash, call, fixedUsage, oneByOne, read, type ScriptedCall } from "./model-script.ts"
-import {
-  assertAllSucceeded,
-  assertFaithfulSummary,
-  assertOrdinaryRequests,
-  observeSession,
-  type ObservedSession,
-} from "./pressure-claims.ts"
+import { bash, call, fixedUsage, idsOf, oneByOne, read, type ScriptedCall } from "./model-script.ts"
 import { linesOfTokens } from "./pressure-files.ts"
 import { playScenario, type Scenario } from "./scenario.ts"
+import { accountFor, type SessionAccount } from "./session-account.ts"
+import { providerWith } from "./small-window.ts"
 import { storedOutput, type StoredMessage } from "./stored.ts"
+import { assertSummarySaw } from "./summary-claims.ts"
 import { unclearedTokens } from "./uncleared-size.ts"
-import { assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
+import { assertAllSucceeded, assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
 
 /*
  * The endpoint refuses what is over 60k, whatever the request is for. It reports little usage, so that the host learns of
@@ -42,7 +38,7 @@ test(
   () => {
     const setup = {
       files: FILES,
-      providers: { scripted: { api: "openai" as const, models: { standard: { limit: LIMIT } } } },
+      providers: { scripted: providerWith("openai", { standard: LIMIT }) },
       model: { usage: fixedUsage(1_000), inputLimitTokens: INPUT_LIMIT },
       pluginOptions: { debug: true },
       timeoutMs: 330_000,
@@ -84,8 +80,7 @@ async function resumeAfterRefusal(scenario: Scenario): Promise<void> {
     assertWire(summary, summary.number > request.number && summary.number < resumed.number, "it is between the two")
     assertWire(summary, isAccepted(summary), "the summary is accepted")
     assertWire(resumed, isAccepted(resumed), "the resumed request is accepted")
-    const seen = assertFaithfulSummary(summary, stored)
-    if (index === 0) assertWire(summary, seen.includes("CONTEXT.md-ledger"), "it sees the ledger's append")
+    if (index === 0) assertSummarySaw(summary, stored, ["CONTEXT.md-ledger"])
   }
   const marks = stored.flatMap(({ parts }) => parts).filter((part) => part.type === "compaction")
   assert.ok(marks.every((part) => recordOf(part)["auto"] === true && recordOf(part)["overflow"] === true))
@@ -93,7 +88,7 @@ async function resumeAfterRefusal(scenario: Scenario): Promise<void> {
 }
 
 /** Instructions or not: reads all of them and appends to a ledger once, in the middle. */
-async function readEverything(scenario: Scenario, name: string): Promise<ObservedSession> {
+async function readEverything(scenario: Scenario, name: string): Promise<SessionAccount> {
   const { host, model, home, runTurn } = scenario
   const { id } = await host.createSession("", { title: undefined })
   const ledger = `ledger-${name}`
@@ -107,13 +102,9 @@ async function readEverything(scenario: Scenario, name: string): Promise<Observe
   model.script("main", oneByOne(calls), id)
   await runTurn(id, "Read all of them.")
 
-  const session = await observeSession(scenario, id)
+  const session = await accountFor(scenario, id)
   const { stored } = session
-  assertOrdinaryRequests(session)
-  assertAllSucceeded(
-    stored,
-    calls.map((one) => `${one.id}`),
-  )
+  assertAllSucceeded(stored, idsOf(calls))
   for (const index of reads.keys())
     for (const line of linesOfTokens(3_500, `${name} ${index}`).trimEnd().split("\n"))
       assert.ok(storedOutput(stored, `${name}-read-${index}`).includes(line), `read ${index} is stored with: ${line}`)
@@ -140,10 +131,9 @@ async function endWhenTheSummaryIsRefused(scenario: Scenario): Promise<void> {
   )
   await runTurn(id, linesOfTokens(40_000, "prompt"))
 
-  const session = await observeSession(scenario, id)
+  const session = await accountFor(scenario, id)
   assert.deepEqual(session.requests.map(isAccepted), [true, false])
   assert.deepEqual(session.summaries.map(isAccepted), [false])
-  assertOrdinaryRequests(session)
   assertAllSucceeded(session.stored, ["write"])
   assert.equal(readFileSync(join(home.project, "written.txt"), "utf8"), content)
   await assertEndedOverflown(scenario, id)

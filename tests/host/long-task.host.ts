@@ -1,20 +1,21 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { ProviderSetup } from "./host-config.ts"
 import { findClearedCallIDs, findToolResult, readMessages, type ModelRequest } from "./model-request.ts"
-import { bash, fixedUsage, oneByOne, read, type ScriptedCall } from "./model-script.ts"
-import {
-  assertAllSucceeded,
-  assertFaithfulSummary,
-  assertOrdinaryRequests,
-  observeSession,
-  type ObservedSession,
-} from "./pressure-claims.ts"
+import { bash, fixedUsage, idsOf, oneByOne, read, type ScriptedCall } from "./model-script.ts"
 import { linesOfTokens } from "./pressure-files.ts"
 import { playScenario, type Scenario } from "./scenario.ts"
+import { accountFor, type SessionAccount } from "./session-account.ts"
+import { providerWith } from "./small-window.ts"
 import { findToolPart, findToolParts } from "./stored.ts"
+import { assertFaithfulSummary } from "./summary-claims.ts"
 import { unclearedTokens } from "./uncleared-size.ts"
-import { assertClearedExactly, assertSentInFull, assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
+import {
+  assertAllSucceeded,
+  assertClearedExactly,
+  assertSentInFull,
+  assertStoredUnchanged,
+  assertWire,
+} from "./wire-assertions.ts"
 
 const STEPS = 100
 
@@ -25,15 +26,7 @@ const STEPS = 100
  */
 const SMALL = "scripted/small"
 const LARGE = "scripted/large"
-const PROVIDERS: Record<string, ProviderSetup> = {
-  scripted: {
-    api: "openai",
-    models: {
-      small: { limit: { context: 32_000, output: 4_000 } },
-      large: { limit: { context: 200_000, output: 8_000 } },
-    },
-  },
-}
+const LIMITS = { small: { context: 32_000, output: 4_000 }, large: { context: 200_000, output: 8_000 } }
 
 const PAGES = 16
 const INSTRUCTIONS = "docs/CONTEXT.md"
@@ -50,7 +43,7 @@ test(
   () => {
     const setup = {
       files: FILES,
-      providers: PROVIDERS,
+      providers: { scripted: providerWith("openai", LIMITS) },
       model: { usage: fixedUsage(1_000) },
       pluginOptions: { debug: true },
       timeoutMs: 400_000,
@@ -62,8 +55,8 @@ test(
         runLongTask(scenario, steady.id, "steady", SMALL),
         runLongTask(scenario, switching.id, "switching", LARGE),
       ])
-      const afterSteady = await observeSession(scenario, steady.id)
-      const afterLarge = await observeSession(scenario, switching.id)
+      const afterSteady = await accountFor(scenario, steady.id)
+      const afterLarge = await accountFor(scenario, switching.id)
       assertInterleaved(model.requests, steady.id, switching.id)
       for (const session of [afterSteady, afterLarge]) assertOneLongTask(session)
       assertPluginActed(afterSteady)
@@ -72,8 +65,7 @@ test(
       await switchModels(scenario, switching.id)
       await summarizeBetween(scenario, switching.id)
 
-      const atTheEnd = await observeSession(scenario, switching.id)
-      assertOrdinaryRequests(atTheEnd)
+      const atTheEnd = await accountFor(scenario, switching.id)
       assertStoredUnchanged(afterLarge.stored, atTheEnd.stored)
       assertStoredUnchanged(afterSteady.stored, (await host.exportSession(steady.id)).messages)
       assert.equal(model.requestsOf("compaction").length, 1, "only the summary that was asked for")
@@ -117,7 +109,7 @@ async function switchModels(scenario: Scenario, id: string): Promise<void> {
   one("small-2")
   for (const request of await runTurn(id, "Small again.", { model: SMALL }))
     assertWire(request, findClearedCallIDs(request).length >= 8, "the small model's history is cleared again")
-  assertInstructionsSent(await observeSession(scenario, id), "switching-1")
+  assertInstructionsSent(await accountFor(scenario, id), "switching-1")
 }
 
 /** The session is under pressure on the small model when the summary is asked for; then it goes on with the large one. */
@@ -136,25 +128,17 @@ async function summarizeBetween(scenario: Scenario, id: string): Promise<void> {
   const stored = await host.readMessages(id)
   for (const request of requests) assertClearedExactly(request, [])
   for (const request of requests.slice(1)) assertSentInFull(request, "again", stored)
-  assertAllSucceeded(stored, [
-    ...callsOfTask("switching").map((call) => `${call.id}`),
-    "small-1",
-    "large-1",
-    "small-2",
-    "again",
-    "last",
-  ])
+  assertAllSucceeded(stored, [...idsOf(callsOfTask("switching")), "small-1", "large-1", "small-2", "again", "last"])
 }
 
-function assertOneLongTask(session: ObservedSession): void {
+function assertOneLongTask(session: SessionAccount): void {
   const { requests, stored, summaries } = session
   assert.equal(requests.length, STEPS + 1)
   assert.equal(stored.filter(({ info }) => info.role === "user").length, 1, "one user message")
   assert.equal(summaries.length, 0)
   const name = findToolParts(stored)[0]?.callID.split("-")[0] ?? ""
-  const callIDs = callsOfTask(name).map((call) => `${call.id}`)
+  const callIDs = idsOf(callsOfTask(name))
   assertAllSucceeded(stored, callIDs)
-  assertOrdinaryRequests(session)
   for (const request of requests) {
     const users = readMessages(request).filter(({ role }) => role === "user")
     assertWire(request, users.length === 1, "it is still the first user's message")
@@ -165,7 +149,7 @@ function assertOneLongTask(session: ObservedSession): void {
 }
 
 /** The host attaches nothing when the instructions themselves are read, and they are never cleared. */
-function assertInstructionsSent({ stored, requests }: ObservedSession, callID: string): void {
+function assertInstructionsSent({ stored, requests }: SessionAccount, callID: string): void {
   const part = findToolPart(stored, callID)
   assert.ok(part?.state.status === "completed")
   assert.deepEqual(part.state.metadata["loaded"], [], "the host reports nothing loaded")
@@ -176,7 +160,7 @@ function assertInstructionsSent({ stored, requests }: ObservedSession, callID: s
 }
 
 /** Over target and with nothing left to keep, old reads are gone, while the instructions before them stay. */
-function assertPluginActed({ requests, stored, logged }: ObservedSession): void {
+function assertPluginActed({ requests, stored, accounted }: SessionAccount): void {
   const first = requests.find((request) => findClearedCallIDs(request).length > 0)
   assert.ok(first !== undefined && first.index < STEPS / 2, "clearing begins in the first half of the task")
   const last = requests.at(-1)
@@ -184,7 +168,7 @@ function assertPluginActed({ requests, stored, logged }: ObservedSession): void 
   assertWire(last, findToolResult(last, "steady-0")?.placeholder === true, "the oldest read is cleared")
   const uncleared = unclearedTokens(last, stored)
   assertWire(last, last.tokens < 0.75 * uncleared, `clearing shortens it: ${last.tokens} of ${uncleared} tokens`)
-  const reasons = new Set(logged.flatMap(({ cleared }) => cleared.map(({ reason }) => reason)))
+  const reasons = new Set(accounted.flatMap(({ logged }) => logged.cleared.map(({ reason }) => reason)))
   assert.ok(reasons.has("redundant") && reasons.has("aged"), `both kinds are cleared: ${[...reasons].join()}`)
 }
 

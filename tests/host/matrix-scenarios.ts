@@ -5,7 +5,14 @@ import { conversationText, findClearedCallIDs, findToolResult, PLACEHOLDER } fro
 import { bash, call, fixedUsage, oneByOne, read, type Step } from "./model-script.ts"
 import { listOf, recordOf } from "./json.ts"
 import type { Scenario, ScenarioSetup } from "./scenario.ts"
-import { LARGE_LIMIT, linesOfTokens, providerWith } from "./small-window.ts"
+import {
+  LARGE_LIMIT,
+  linesOfTokens,
+  ONE_CLEAR_FILES,
+  ONE_CLEAR_LIMIT,
+  providerWith,
+  TARGET_RATIO,
+} from "./small-window.ts"
 import { storedOutput } from "./stored.ts"
 import { until } from "./wait.ts"
 import {
@@ -16,14 +23,8 @@ import {
   assertWire,
 } from "./wire-assertions.ts"
 
-/** Sizes below are chosen around this: what a scenario reads is clearly below it or clearly above. */
-const TARGET_TOKENS = 19_900
-const TARGET_RATIO = 0.5
-const OUTPUT_TOKENS = 4_000
-const LIMITS = {
-  small: { context: TARGET_TOKENS / TARGET_RATIO + OUTPUT_TOKENS, output: OUTPUT_TOKENS },
-  large: LARGE_LIMIT,
-}
+/** Sizes below are chosen around the small model's target: what a scenario reads is clearly below it or clearly above. */
+const LIMITS = { small: ONE_CLEAR_LIMIT, large: LARGE_LIMIT }
 
 const PROVIDERS: Record<"chat" | "claude", ProviderSetup> = {
   chat: providerWith("openai", LIMITS),
@@ -35,9 +36,7 @@ const PAGES = ["page-1", "page-2", "page-3", "page-4", "page-5"]
 /** One host for all scenarios of a version: each has its own session, and none of them waits for another start. */
 export const MATRIX_SETUP: ScenarioSetup = {
   files: {
-    "unique.txt": linesOfTokens(2_500, "unique"),
-    "repeated.txt": linesOfTokens(5_000, "repeat"),
-    "newest.txt": linesOfTokens(4_000, "newest"),
+    ...ONE_CLEAR_FILES,
     ...Object.fromEntries(PAGES.map((page) => [`${page}.txt`, linesOfTokens(4_500, page)])),
   },
   providers: PROVIDERS,

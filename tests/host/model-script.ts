@@ -76,6 +76,8 @@ export const read = (filePath: string, id?: string): ScriptedCall => call("read"
 export const bash = (command: string, id?: string): ScriptedCall =>
   call("bash", { command, description: "Run a scripted command" }, id)
 
+export const idsOf = (calls: readonly ScriptedCall[]): string[] => calls.map(({ id = "" }) => id)
+
 /** One step per call: the way a model works when it looks at one thing after the other. */
 export const oneByOne = (calls: readonly ScriptedCall[], reasonAloud = false): Step[] =>
   calls.map((one, index) => ({ tools: [one], ...(reasonAloud ? { text: `Step ${index + 1}.` } : {}) }))

@@ -1,19 +1,20 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { assertAccount, findRuntimes } from "./continuity-account.ts"
-import { nativeMode, NATIVE_PROVIDERS, textOfTokens } from "./continuity-setup.ts"
+import { findRuntimes, nativeMode, NATIVE_PROVIDERS } from "./continuity-setup.ts"
 import type { ProviderSetup } from "./host-config.ts"
 import { findClearedCallIDs, type ModelRequest } from "./model-request.ts"
 import { bash, fixedUsage, oneByOne, read } from "./model-script.ts"
 import { readPluginLog } from "./plugin-log.ts"
 import { playScenario } from "./scenario.ts"
+import { accountFor, protecting } from "./session-account.ts"
+import { linesOfTokens } from "./small-window.ts"
 import { assertWire } from "./wire-assertions.ts"
 
 /*
  * A budget of 20k tokens, a target of 14k. The five pages are 18k with the second copy of "a", of which the newest two
  * steps stay.
  */
-const FILES = Object.fromEntries("abcde".split("").map((name) => [`${name}.txt`, textOfTokens(3_000, name)]))
+const FILES = Object.fromEntries("abcde".split("").map((name) => [`${name}.txt`, linesOfTokens(3_000, name)]))
 const PROTECTION = { steps: 2, tokens: 4_000 }
 const READING = [
   ...oneByOne("abc".split("").map((name) => read(`${name}.txt`, name))),
@@ -75,10 +76,7 @@ async function playReading({ env, outputLimit, runtime, offers }: Variant): Prom
     env,
     timeoutMs: 220_000,
     model: { usage: fixedUsage(2_000) },
-    pluginOptions: {
-      debug: true,
-      dtc: { protectRecentSteps: PROTECTION.steps, protectRecentTokens: PROTECTION.tokens },
-    },
+    pluginOptions: { debug: true, dtc: protecting(PROTECTION) },
   }
   return playScenario(setup, async (scenario) => {
     const { host, model, runTurn } = scenario
@@ -94,7 +92,7 @@ async function playReading({ env, outputLimit, runtime, offers }: Variant): Prom
       if (offers !== undefined) assertWire(last, tools.includes(`"${offers}"`), `the host offers ${offers}`)
       assertWire(last, last.api === api, `it speaks ${api}`)
       assertWire(last, findClearedCallIDs(last).includes("a"), "the older copy is cleared")
-      await assertAccount(scenario, id, PROTECTION)
+      await accountFor(scenario, id, PROTECTION)
       cleared[provider] = requests.map(findClearedCallIDs)
     }
     assert.deepEqual(findRuntimes(host), [runtime])

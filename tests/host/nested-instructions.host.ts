@@ -3,17 +3,9 @@ import { test } from "node:test"
 import { listOf } from "./json.ts"
 import { conversationText, findClearedCallIDs, findToolResult, type ModelRequest } from "./model-request.ts"
 import { bash, call, oneByOne, read, type Step } from "./model-script.ts"
-import { accountFor, assertLawful } from "./projection-laws.ts"
 import { playScenario } from "./scenario.ts"
-import {
-  filesOfTokens,
-  linesOfTokens,
-  NO_COMPACTION,
-  PRESSURE_OPTIONS,
-  PROTECTED_STEPS,
-  providerWith,
-  SMALL_LIMIT,
-} from "./small-window.ts"
+import { accountFor } from "./session-account.ts"
+import { FEW_STEPS, filesOfTokens, linesOfTokens, smallWindowSetup } from "./small-window.ts"
 import { findToolPart, type StoredMessage } from "./stored.ts"
 import { assertSentInFull, assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
 
@@ -28,14 +20,8 @@ const FILES = {
 }
 
 test("Nested AGENTS.md: a read that loaded it is never cleared", { timeout: 300_000 }, async () => {
-  const setup = {
-    files: FILES,
-    providers: { scripted: providerWith("openai", { small: SMALL_LIMIT }) },
-    pluginOptions: PRESSURE_OPTIONS,
-    config: NO_COMPACTION,
-    timeoutMs: 240_000,
-  }
-  await playScenario(setup, async ({ host, model, runTurn }) => {
+  await playScenario(smallWindowSetup(FILES, 240_000), async (scenario) => {
+    const { host, model, runTurn } = scenario
     const { id } = await host.createSession()
     const steps: Step[] = [
       // The oldest output of all, and the one that a later copy makes look redundant.
@@ -48,13 +34,12 @@ test("Nested AGENTS.md: a read that loaded it is never cleared", { timeout: 300_
     ]
     model.script("main", steps)
     const requests = await runTurn(id, "Look around in the nested folder.")
-    const stored = await host.readMessages(id)
+    const { stored, requests: own } = await accountFor(scenario, id, FEW_STEPS)
+    assert.equal(own.length, requests.length)
     assert.deepEqual(loadedBy(stored, "guided"), [`${host.home.project}/nested/AGENTS.md`])
     for (const callID of ["guided again", "later", "last"]) assert.deepEqual(loadedBy(stored, callID), [], callID)
 
-    const accounted = await accountFor(host, requests, id)
-    for (const one of accounted) assertLawful(one, stored, PROTECTED_STEPS)
-    const { pressed, forced } = findPressure(accounted.map(({ request }) => request))
+    const { pressed, forced } = findPressure(own)
     assertWire(pressed, !isCleared(pressed, "guided"), "the read that loaded instructions is sent under pressure")
     assertWire(forced, isCleared(forced, "guided again"), "its plain copy is cleared on demand")
     assertSentInFull(forced, "guided", stored)

@@ -1,32 +1,29 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
-  assertAccount,
-  assertSummarySawOutputs,
-  findFailedCalls,
-  findIdleFaults,
-  findRuntimes,
-} from "./continuity-account.ts"
-import {
   assertChecks,
   checkAtSummary,
   checkExit,
   checkSlowCommand,
+  findIdleFaults,
   playExplicitCancel,
   PRESSURE,
 } from "./continuity-checks.ts"
 import { TracedCommand } from "./continuity-commands.ts"
-import { KNOWN_LIMITS, nativeMode, NATIVE_PROVIDERS, textOfTokens } from "./continuity-setup.ts"
+import { findRuntimes, KNOWN_LIMITS, nativeMode, NATIVE_PROVIDERS } from "./continuity-setup.ts"
 import { findClearedCallIDs, findToolResult } from "./model-request.ts"
 import { bash, fixedUsage, read, type Step } from "./model-script.ts"
 import { playScenario, type Scenario } from "./scenario.ts"
+import { accountFor, protecting } from "./session-account.ts"
+import { linesOfTokens } from "./small-window.ts"
 import { findToolPart, storedOutput } from "./stored.ts"
-import { assertSentInFull, assertWire } from "./wire-assertions.ts"
+import { assertSummarySaw } from "./summary-claims.ts"
+import { assertAllSucceeded, assertSentInFull, assertWire } from "./wire-assertions.ts"
 
 const PAGES = "abcde".split("")
 const FILES = {
   "short.txt": "a short file\n",
-  ...Object.fromEntries(PAGES.map((name) => [`${name}.txt`, textOfTokens(3_000, name)])),
+  ...Object.fromEntries(PAGES.map((name) => [`${name}.txt`, linesOfTokens(3_000, name)])),
 }
 
 const PROTECTION = { steps: 2, tokens: 4_000 }
@@ -36,11 +33,7 @@ const SETUP = {
   providers: NATIVE_PROVIDERS,
   defaultModel: "openai/standard",
   model: { usage: fixedUsage(2_000) },
-  pluginOptions: {
-    debug: true,
-    models: KNOWN_LIMITS,
-    dtc: { protectRecentSteps: PROTECTION.steps, protectRecentTokens: PROTECTION.tokens },
-  },
+  pluginOptions: { debug: true, models: KNOWN_LIMITS, dtc: protecting(PROTECTION) },
   // Without a retained tail the summary is given every call.
   config: { compaction: { tail_turns: 0 } },
   timeoutMs: 220_000,
@@ -88,7 +81,7 @@ async function playTwoSuccesses(scenario: Scenario): Promise<void> {
     assert.equal(storedOutput(stored, callID), `${callID} done\n`)
     assertSentInFull(last, callID, stored)
   }
-  await assertAccount(scenario, id, PROTECTION)
+  await accountFor(scenario, id, PROTECTION)
 }
 
 async function playMixedOutcomes(scenario: Scenario): Promise<void> {
@@ -106,7 +99,7 @@ async function playMixedOutcomes(scenario: Scenario): Promise<void> {
   assert.equal(storedOutput(stored, "non-zero"), "evidence\n")
   assert.ok(last !== undefined)
   assertWire(last, findToolResult(last, "missing")?.text === missing.error, "the model is told why the read failed")
-  await assertAccount(scenario, id, PROTECTION)
+  await accountFor(scenario, id, PROTECTION)
 }
 
 /** 18k tokens against a target of 14k: the two old reads go, their failed siblings and the newest two steps stay. */
@@ -131,7 +124,7 @@ async function playOldParallelSteps(scenario: Scenario): Promise<void> {
   assertWire(last, findClearedCallIDs(last).length > 0, "something old is cleared")
   for (const callID of ["failed", "c", "d", "e", "beside-e"]) assertSentInFull(last, callID, stored)
   assertChecks([checkExit(stored, "failed", 3)])
-  await assertAccount(scenario, id, PROTECTION)
+  await accountFor(scenario, id, PROTECTION)
 }
 
 const withSiblings = (slow: TracedCommand) => [slow.call, bash("echo quick", "beside"), read("short.txt", "short")]
@@ -147,11 +140,11 @@ async function playPressure(scenario: Scenario, stepsOf: (slow: TracedCommand) =
   const requests = await turn
   const stored = await host.readMessages(id)
   assertChecks([...checks, ...checkSlowCommand(slow, stored)])
-  assert.deepEqual(findFailedCalls(stored), [])
+  assertAllSucceeded(stored, [slow.callID, "beside", "short", "after"])
   assert.deepEqual(await findIdleFaults(host, id, requests), [])
   const summaries = requests.filter(({ lane }) => lane === "compaction")
   assert.equal(summaries.length, 1)
-  for (const summary of summaries) assertSummarySawOutputs(summary, stored, [slow.callID, "beside", "short"])
+  for (const summary of summaries) assertSummarySaw(summary, stored, [slow.callID, "beside", "short"])
   assertChecks([checkExit(stored, "after", 0)])
-  await assertAccount(scenario, id, PROTECTION)
+  await accountFor(scenario, id, PROTECTION)
 }

@@ -1,17 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { listOf, recordOf } from "./json.ts"
-import {
-  conversationText,
-  findClearedCallIDs,
-  findToolResult,
-  PLACEHOLDER,
-  type ModelRequest,
-} from "./model-request.ts"
+import { findClearedCallIDs, findToolResult, type ModelRequest } from "./model-request.ts"
 import { bash, call, oneByOne, read, type ScriptedCall, type Step } from "./model-script.ts"
-import { accountFor, assertLawful, type AccountedRequest } from "./projection-laws.ts"
 import { playScenario } from "./scenario.ts"
-import { filesOfTokens, LARGE_LIMIT, PRESSURE_OPTIONS, PROTECTED_STEPS, providerWith } from "./small-window.ts"
+import { accountFor, type AccountedRequest } from "./session-account.ts"
+import { FEW_STEPS, filesOfTokens, LARGE_LIMIT, PRESSURE_OPTIONS, providerWith } from "./small-window.ts"
 import { findToolPart, storedOutput } from "./stored.ts"
 import { until } from "./wait.ts"
 import {
@@ -30,7 +24,8 @@ const prune = (id: string): ScriptedCall => call("dcp_prune", {}, id)
 
 test("dcp_prune: the next request clears what it may, the one after nothing more", { timeout: 300_000 }, async () => {
   const setup = { files: FILES, providers: PROVIDERS, pluginOptions: PRESSURE_OPTIONS, timeoutMs: 240_000 }
-  await playScenario(setup, async ({ host, model, runTurn }) => {
+  await playScenario(setup, async (scenario) => {
+    const { host, model, runTurn } = scenario
     const { id } = await host.createSession()
     const looking: Step[] = [
       { tools: [read("old-1.txt", "first"), read("old-2.txt", "second")] },
@@ -38,11 +33,8 @@ test("dcp_prune: the next request clears what it may, the one after nothing more
       { tools: [read("old-3.txt", "newest")] },
     ]
     model.script("main", [...looking, ...oneByOne([prune("prune"), bash("echo on", "on"), bash("echo end", "end")])])
-    const requests = await runTurn(id, "Look, then free what you can.")
-    const stored = await host.readMessages(id)
-    const accounted = await accountFor(host, requests, id)
-    for (const one of accounted) assertLawful(one, stored, PROTECTED_STEPS)
-
+    await runTurn(id, "Look, then free what you can.")
+    const { stored, accounted } = await accountFor(scenario, id, FEW_STEPS)
     const { before, forced, later } = splitAt(accounted, "prune")
     for (const { request } of before) assertClearedExactly(request, [])
     assertClearedExactly(forced.request, ["first", "second", "shell"])
@@ -66,7 +58,8 @@ test("dcp_prune: it waits for its own session, and through a compaction", { time
     config: { compaction: { preserve_recent_tokens: 5_000 } },
     timeoutMs: 240_000,
   }
-  await playScenario(setup, async ({ host, model, home, runTurn }) => {
+  await playScenario(setup, async (scenario) => {
+    const { host, model, home, runTurn } = scenario
     const asking = await host.createSession("asking")
     const other = await host.createSession("other")
     const waiting = bash("until test -e released; do sleep 0.1; done", "waiting")
@@ -85,7 +78,7 @@ test("dcp_prune: it waits for its own session, and through a compaction", { time
 
     model.script("main", [...own.slice(0, 3), ...oneByOne([bash("echo on", "on")])], other.id)
     await runTurn(other.id, "Look, and free nothing.")
-    const others = await accountFor(host, model.requests, other.id)
+    const { accounted: others } = await accountFor(scenario, other.id, FEW_STEPS)
     assert.equal(others.length, 5)
     for (const { request, logged } of others) {
       assertClearedExactly(request, [])
@@ -94,13 +87,9 @@ test("dcp_prune: it waits for its own session, and through a compaction", { time
 
     home.write("released", "")
     await host.waitUntilIdle(asking.id)
-    const stored = await host.readMessages(asking.id)
-    const [summary, ...moreSummaries] = model.requestsOf("compaction", asking.id)
+    const { accounted, summaries } = await accountFor(scenario, asking.id, FEW_STEPS)
+    const [summary, ...moreSummaries] = summaries
     assert.ok(summary !== undefined && moreSummaries.length === 0)
-    assertWire(summary, !conversationText(summary).includes(PLACEHOLDER), "the summary sees no placeholder")
-
-    const accounted = await accountFor(host, model.requests, asking.id)
-    for (const one of accounted) assertLawful(one, stored, PROTECTED_STEPS)
     const { before, forced, later } = splitAt(accounted, "prune")
     for (const { request } of before) assertClearedExactly(request, [])
     assertWire(forced.request, forced.request.number > summary.number, "it comes after the summary")

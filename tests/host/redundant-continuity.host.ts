@@ -1,38 +1,35 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
-  assertAccount,
-  assertSummarySawOutputs,
-  findFailedCalls,
-  findIdleFaults,
-  findRuntimes,
-} from "./continuity-account.ts"
-import {
   assertChecks,
   checkAtSummary,
   checkSlowCommand,
   findFailures,
+  findIdleFaults,
   playSlowToolDuringCompaction,
   PRESSURE,
   type Play,
 } from "./continuity-checks.ts"
 import { TracedCommand } from "./continuity-commands.ts"
-import { nativeMode, NATIVE_PROVIDERS, textOfTokens } from "./continuity-setup.ts"
+import { findRuntimes, nativeMode, NATIVE_PROVIDERS } from "./continuity-setup.ts"
 import { findClearedCallIDs, findToolResult, type ModelRequest } from "./model-request.ts"
-import { bash, fixedUsage, oneByOne, read, type ScriptedCall, type Step } from "./model-script.ts"
+import { bash, fixedUsage, idsOf, oneByOne, read, type ScriptedCall, type Step } from "./model-script.ts"
 import { playScenario } from "./scenario.ts"
+import { accountFor } from "./session-account.ts"
+import { linesOfTokens } from "./small-window.ts"
 import { findToolParts, type StoredMessage } from "./stored.ts"
-import { assertSentInFull, assertStoredUnchanged } from "./wire-assertions.ts"
+import { assertSummarySaw } from "./summary-claims.ts"
+import { assertAllSucceeded, assertSentInFull, assertStoredUnchanged } from "./wire-assertions.ts"
 
 /*
  * 64,000 less 4,000 make a budget of 60k tokens and a target of 42k. Up to "g" the outputs are 45k, and a copy of
  * repeated.txt frees 5k. The newest four reads are 15k, so that the third copy is protected too.
  */
 const FILES = {
-  "unique.txt": textOfTokens(3_000, "unique"),
-  "repeated.txt": textOfTokens(5_000, "repeated"),
-  ...Object.fromEntries("abcdef".split("").map((name) => [`${name}.txt`, textOfTokens(4_000, name)])),
-  "g.txt": textOfTokens(3_000, "g"),
+  "unique.txt": linesOfTokens(3_000, "unique"),
+  "repeated.txt": linesOfTokens(5_000, "repeated"),
+  ...Object.fromEntries("abcdef".split("").map((name) => [`${name}.txt`, linesOfTokens(4_000, name)])),
+  "g.txt": linesOfTokens(3_000, "g"),
 }
 
 const page = (name: string): ScriptedCall => read(`${name}.txt`, name)
@@ -94,15 +91,15 @@ for (const mode of ["AI SDK", "Native LLM"])
         assert.deepEqual(findRuntimes(host), [mode === "Native LLM" ? "native" : "ai-sdk"])
         assertChecks([...checks, ...checkSlowCommand(slow, stored)])
         assert.equal(findToolParts(stored).length, 32)
-        assert.deepEqual(findFailedCalls(stored), [])
+        const looked = idsOf(LOOKING.flatMap(({ tools = [] }) => tools))
+        assertAllSucceeded(stored, [...looked, "slow", ...idsOf(GOING_ON.flatMap(({ tools = [] }) => tools))])
         assert.deepEqual(await findIdleFaults(host, id, requests), [])
         assert.equal(model.countUnusedSteps("main"), 0)
         assertOneRequestClearedAnOldCopy(requests, stored)
         const summaries = requests.filter((request) => request.lane === "compaction")
         assert.equal(summaries.length, 1)
-        const looked = LOOKING.flatMap(({ tools = [] }) => tools.map(({ id: callID = "" }) => callID))
-        for (const summary of summaries) assertSummarySawOutputs(summary, stored, [...looked, "slow"])
-        await assertAccount(scenario, id)
+        for (const summary of summaries) assertSummarySaw(summary, stored, [...looked, "slow"])
+        await accountFor(scenario, id)
         assertStoredUnchanged(beforeSummary, stored)
       })
     },

@@ -4,17 +4,10 @@ import { isDeepStrictEqual } from "node:util"
 import { listOf, recordOf } from "./json.ts"
 import { findClearedCallIDs, findToolResult, findToolResults, type ModelRequest } from "./model-request.ts"
 import { bash, call, read, type Step } from "./model-script.ts"
-import { accountFor, assertLawful } from "./projection-laws.ts"
 import { describeRequest } from "./request-summary.ts"
 import { playScenario, type Scenario } from "./scenario.ts"
-import {
-  filesOfTokens,
-  NO_COMPACTION,
-  PRESSURE_OPTIONS,
-  PROTECTED_STEPS,
-  providerWith,
-  SMALL_LIMIT,
-} from "./small-window.ts"
+import { assertLawful, readAccount } from "./session-account.ts"
+import { FEW_STEPS, filesOfTokens, smallWindowSetup } from "./small-window.ts"
 import { WireFault, assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
 
 /*
@@ -36,14 +29,7 @@ const BAD_TEXT = "A turn that will be undone."
 const LAST_TEXT = "The last turn."
 
 test("Fresh start, fork, undo, restart: the same requests as without", { timeout: 480_000 }, async () => {
-  const setup = {
-    files: FILES,
-    providers: { scripted: providerWith("openai", { small: SMALL_LIMIT }) },
-    pluginOptions: PRESSURE_OPTIONS,
-    config: NO_COMPACTION,
-    timeoutMs: 420_000,
-  }
-  await playScenario(setup, async (scenario) => {
+  await playScenario(smallWindowSetup(FILES, 420_000), async (scenario) => {
     const { host } = scenario
     const control = (await host.createSession("control")).id
     await play(scenario, control, "Look around.", FIRST)
@@ -81,16 +67,12 @@ async function play(
   steps: readonly Step[],
   madeBefore = 0,
 ): Promise<ModelRequest[]> {
-  const { host, model, runTurn } = scenario
+  const { model, runTurn } = scenario
   model.script("main", steps, id)
   const requests = (await runTurn(id, text)).filter(({ lane }) => lane === "main")
   assert.equal(requests.length, steps.length + 1)
-  const stored = await host.readMessages(id)
-  const accounted = await accountFor(host, model.requests.slice(madeBefore), id)
-  for (const one of accounted.slice(-requests.length)) {
-    assertWire(one.request, one.logged.skipped === undefined, `it is projected, not: ${one.logged.skipped}`)
-    assertLawful(one, stored, PROTECTED_STEPS)
-  }
+  const { stored, accounted } = await readAccount(scenario, id, madeBefore)
+  for (const one of accounted.slice(-requests.length)) assertLawful(one, stored, FEW_STEPS)
   return requests
 }
 

@@ -2,17 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { conversationText, findClearedCallIDs, findToolResult, type ModelRequest } from "./model-request.ts"
 import { bash, call, read, type ScriptedCall, type Step } from "./model-script.ts"
-import { accountFor, assertLawful } from "./projection-laws.ts"
 import { playScenario, type Scenario } from "./scenario.ts"
-import {
-  filesOfTokens,
-  linesOfTokens,
-  NO_COMPACTION,
-  PRESSURE_OPTIONS,
-  PROTECTED_STEPS,
-  providerWith,
-  SMALL_LIMIT,
-} from "./small-window.ts"
+import { accountFor } from "./session-account.ts"
+import { FEW_STEPS, filesOfTokens, linesOfTokens, smallWindowSetup } from "./small-window.ts"
 import { storedOutput } from "./stored.ts"
 import { assertClearedExactly, assertSentInFull, assertStoredUnchanged, assertWire } from "./wire-assertions.ts"
 
@@ -44,14 +36,7 @@ const CHILDREN: Record<string, Step[]> = {
 }
 
 test("Subagent: each session is projected on its own, a child's answer stays", { timeout: 300_000 }, async () => {
-  const setup = {
-    files: FILES,
-    providers: { scripted: providerWith("openai", { small: SMALL_LIMIT }) },
-    pluginOptions: PRESSURE_OPTIONS,
-    config: NO_COMPACTION,
-    timeoutMs: 240_000,
-  }
-  await playScenario(setup, async (scenario) => {
+  await playScenario(smallWindowSetup(FILES, 240_000), async (scenario) => {
     const { host, model, runTurn } = scenario
     const parent = await host.createSession()
     model.script("sub", (request) => CHILDREN[nameOf(request)]?.[request.index])
@@ -105,15 +90,8 @@ function findChildID(requests: readonly ModelRequest[], name: string): string {
 }
 
 /** Every request of one session, judged by what that session alone has stored. */
-async function checkSession({ host, model }: Scenario, id: string) {
-  const stored = await host.readMessages(id)
-  const accounted = await accountFor(host, model.requests, id)
-  for (const one of accounted) assertLawful(one, stored, PROTECTED_STEPS)
-  assertStoredUnchanged(stored, await host.readMessages(id))
-  return {
-    id,
-    stored,
-    requests: accounted.map(({ request }) => request),
-    forced: accounted.map(({ logged }) => logged.forced),
-  }
+async function checkSession(scenario: Scenario, id: string) {
+  const { stored, accounted, requests } = await accountFor(scenario, id, FEW_STEPS)
+  assertStoredUnchanged(stored, await scenario.host.readMessages(id))
+  return { id, stored, requests, forced: accounted.map(({ logged }) => logged.forced) }
 }

@@ -1,7 +1,7 @@
 import type { ModelRequest } from "./model-request.ts"
 import { findClearedCallIDs, findPairingFaults, findToolResult } from "./model-request.ts"
 import { excerpt } from "./json.ts"
-import { findStoredChanges, findStoredMarks, storedOutput, type StoredMessage } from "./stored.ts"
+import { findStoredChanges, findStoredMarks, findToolParts, storedOutput, type StoredMessage } from "./stored.ts"
 
 /** A claim about one request that turned out false; the request goes into the failure report. */
 export class WireFault extends Error {
@@ -58,4 +58,18 @@ export function assertStoredUnchanged(before: readonly StoredMessage[], after: r
     ...findStoredMarks(after).map((callID) => `the stored output of ${callID} carries a mark`),
   ]
   if (changes.length > 0) throw new Error(`stored history changed:\n${changes.join("\n")}`)
+}
+
+/** The session made exactly these calls, in this order, and each succeeded; a shell command proves it with exit code 0. */
+export function assertAllSucceeded(stored: readonly StoredMessage[], callIDs: readonly string[]): void {
+  const parts = findToolParts(stored)
+  const present = parts.map(({ callID }) => callID)
+  if (present.join() !== callIDs.join())
+    throw new Error(`stored calls are [${present.join()}], expected each once and in this order: [${callIDs.join()}]`)
+  for (const { callID, tool, state } of parts) {
+    if (state.status !== "completed") throw new Error(`${callID} is ${state.status}`)
+    const { exit } = state.metadata
+    if (exit === 0 || (exit === undefined && tool !== "bash")) continue
+    throw new Error(`${callID} ended with ${JSON.stringify(exit)}`)
+  }
 }

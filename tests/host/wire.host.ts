@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { ProviderSetup } from "./host-config.ts"
 import type { Home } from "./home.ts"
 import type { Api } from "./model-request.ts"
 import { bash, oneByOne, read } from "./model-script.ts"
 import { pluginByFile, pluginByFolder, pluginByTarball, withOptions, type PluginEntry } from "./plugin.ts"
 import { playScenario } from "./scenario.ts"
+import { ONE_CLEAR_FILES, ONE_CLEAR_LIMIT, providerWith, TARGET_RATIO } from "./small-window.ts"
 import {
   assertClearedExactly,
   assertPaired,
@@ -19,21 +19,7 @@ import {
  * 18.4k before that step and 22.4k after it, and one repeated read frees 5k. A target of 19.9k is crossed by the last
  * step only and met by one clear, also when an estimate is a tenth off.
  */
-const TARGET_TOKENS = 19_900
-const TARGET_RATIO = 0.5
-const LIMIT = { context: TARGET_TOKENS / TARGET_RATIO + 4_000, output: 4_000 }
 const OPTIONS = { debug: true, dtc: { targetRatio: TARGET_RATIO, protectRecentTokens: 2_000 } }
-
-const linesOfTokens = (tokens: number, word: string): string => {
-  const line = `${word} ${"abcdefgh ".repeat(6)}\n`
-  return line.repeat(Math.round((tokens * 4) / (line.length + 4)))
-}
-
-const FILES = {
-  "unique.txt": linesOfTokens(2_500, "unique"),
-  "repeated.txt": linesOfTokens(5_000, "repeat"),
-  "newest.txt": linesOfTokens(4_000, "newest"),
-}
 
 const ways: { name: string; api: Api; load: (home: Home) => Promise<string> }[] = [
   { name: "loaded by its file, OpenAI's API", api: "openai", load: async () => pluginByFile() },
@@ -44,7 +30,8 @@ const ways: { name: string; api: Api; load: (home: Home) => Promise<string> }[] 
 for (const { name, api, load } of ways)
   test(`the old duplicate goes, the unique and the newest outputs stay: ${name}`, { timeout: 180_000 }, async () => {
     const plugins = async (home: Home): Promise<PluginEntry[]> => [withOptions(await load(home), OPTIONS)]
-    await playScenario({ files: FILES, providers: providersOf(api), plugins }, async ({ host, model, runTurn }) => {
+    const providers = { scripted: providerWith(api, { standard: ONE_CLEAR_LIMIT }) }
+    await playScenario({ files: ONE_CLEAR_FILES, providers, plugins }, async ({ host, model, runTurn }) => {
       const { id } = await host.createSession()
       const looking = [
         read("unique.txt", "unique"),
@@ -73,7 +60,3 @@ for (const { name, api, load } of ways)
       assertStoredUnchanged(after.messages, stored)
     })
   })
-
-const providersOf = (api: Api): Record<string, ProviderSetup> => ({
-  scripted: { api, models: { standard: { limit: LIMIT } } },
-})
