@@ -7,7 +7,7 @@ import type { Controls } from "./dtc/state.ts"
 import type { Message, Model, Projection } from "./dtc/types.ts"
 import type { Hooks } from "./host.ts"
 import type { Log } from "./log.ts"
-import { findInputBudget, identifyRequest, type IdentityFault } from "./request.ts"
+import { findInputBudget, identifyRequest, type IdentityFault, type RequestIdentity } from "./request.ts"
 
 /** Why a request went out as it was. A closed list. */
 export type SkipReason =
@@ -98,8 +98,7 @@ async function projectRequest(rooms: HookRooms, output: { messages: Message[] })
   return projectAndCommit(rooms, messages, identity, entry)
 }
 
-interface Admitted {
-  sessionID: string
+interface Admitted extends RequestIdentity {
   model: Model
 }
 

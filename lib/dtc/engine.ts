@@ -22,8 +22,8 @@ const NOTHING_CLEARED: ReplayResult = { cleared: [], protectedSteps: 0 }
  * Works out what the messages cost on the wire and, over target, marks old successful tool outputs in a copy of them.
  *
  * Pure and deterministic: the input is never written, the result shares only strings with it. When the content cannot be
- * sized nothing is marked and `stats.skipped` says so; messages that are not plain data (accessors, class instances,
- * cycles) come back as the input itself, since they cannot be copied faithfully.
+ * sized nothing is added to what earlier requests cleared, and `stats.skipped` says so; messages that are not plain data
+ * (accessors, class instances, cycles) come back as the input itself, since they cannot be copied faithfully.
  *
  * @throws {TypeError} an invalid policy field or `now`, named in the message.
  */
@@ -58,7 +58,7 @@ function estimateHistory({ segments }: History): number | undefined {
 }
 
 function findSkipReason(tokens: number | undefined, inputBudget: number): Stats["skipped"] {
-  if (!(Number.isFinite(inputBudget) && inputBudget > 0)) return "invalid-budget"
+  if (!isUsableBudget(inputBudget)) return "invalid-budget"
   return tokens === undefined ? "unknown-content" : undefined
 }
 
@@ -68,7 +68,11 @@ function describeReplay({ policy, inputBudget, force = false }: ProjectOptions):
 
 /** Share of the budget that history may use; 0 for an invalid budget. */
 function findTarget({ targetRatio }: Policy, inputBudget: number): number {
-  return Number.isFinite(inputBudget) && inputBudget > 0 ? Math.floor(inputBudget * targetRatio) : 0
+  return isUsableBudget(inputBudget) ? Math.floor(inputBudget * targetRatio) : 0
+}
+
+function isUsableBudget(inputBudget: number): boolean {
+  return Number.isFinite(inputBudget) && inputBudget > 0
 }
 
 /** The one place that writes: into the copy, after everything is decided. */

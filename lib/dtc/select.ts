@@ -24,9 +24,9 @@ const BATCH_DEPTH = 1.5
 const RELIEF_SHARE = 1 / 6
 
 /**
- * What to clear for one request over its target, of candidates that come oldest first. Redundant outputs alone when they suffice; otherwise a batch, redundant
- * ones first, then the others, each oldest first, which may take a last copy. A batch that frees too little waits, unless
- * the request exceeds the whole budget and the batch brings it back inside.
+ * What to clear for one request over its target, of candidates that come oldest first. Redundant outputs alone when they
+ * suffice; otherwise a batch, redundant ones first, then the others, each oldest first, which may take a last copy. A batch
+ * that frees too little waits, unless the request exceeds the whole budget and the batch brings it back inside.
  */
 export function planBatch(candidates: readonly Selection[], pressure: Pressure): Selection[] {
   const { tokens, targetTokens, budgetTokens, clearAtLeastRatio } = pressure
