@@ -42,7 +42,13 @@ test("the README's table of settings is the schema's keys and defaults", () => {
 
 test("the README's policy for the engine is the default policy, and so is the tests' one", () => {
   const { enabled: _enabled, ...policy } = defaults["dtc"] as Record<string, unknown>
-  assert.deepEqual(policy, { ...DEFAULT_POLICY, stablePrefix: true, clearAtLeastRatio: 0.3 })
+  assert.deepEqual(policy, {
+    ...DEFAULT_POLICY,
+    stablePrefix: true,
+    clearAtLeastRatio: 0.3,
+    estimateMedia: true,
+    calibrate: true,
+  })
   const [snippet = ""] = codeBlocks("ts")
   for (const [field, value] of Object.entries(policy)) {
     const written = new RegExp(`${field}: ([^,]+),`).exec(snippet)?.[1]?.replaceAll("_", "")

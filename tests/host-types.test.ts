@@ -53,7 +53,7 @@ test("the plugin is a module that the host loads", () => {
 })
 
 test("every part kind of the host has a row for at least one role", () => {
-  const context = { model: undefined, sameModel: true, isSigned: () => false }
+  const context = { model: undefined, estimateMedia: false, sameModel: true, isSigned: () => false }
   const state = { status: "pending", input: {}, raw: "" }
   const kindsWithoutRow = Object.keys(SAMPLES).filter((type) => {
     const part: Part = { id: "prt", type, text: "", mime: "text/plain", tool: "read", callID: "call", state }
@@ -63,7 +63,7 @@ test("every part kind of the host has a row for at least one role", () => {
 })
 
 test("a kind that the host does not have is unknown for every role", () => {
-  const context = { model: undefined, sameModel: true, isSigned: () => false }
+  const context = { model: undefined, estimateMedia: false, sameModel: true, isSigned: () => false }
   for (const role of ["user", "assistant", "system", "constructor"])
     for (const type of ["hologram", "toString", "__proto__", ""])
       assert.equal(renderPart(role, { id: "prt", type }, context), "unknown")

@@ -11,6 +11,7 @@ import type {
   Policy,
   ProjectOptions,
   Projection,
+  ReadOptions,
   Stats,
 } from "./types.ts"
 
@@ -30,7 +31,7 @@ const NOTHING_CLEARED: ReplayResult = { cleared: [], protectedSteps: 0 }
 export function projectMessages(messages: readonly Message[], options: ProjectOptions): Projection {
   assertOptions(options)
   const copy = copyPlain(messages)
-  const history = copy && readHistory(copy, options.model)
+  const history = copy && readHistory(copy, describeReading(options))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what cannot be copied comes back as it is
   if (!history) return { messages: copy ?? (messages as Message[]), stats: describeUnreadable(options), cleared: [] }
 
@@ -48,8 +49,12 @@ export function projectMessages(messages: readonly Message[], options: ProjectOp
 /** Tokens that the messages cost on the wire; `undefined` when something that reaches the model cannot be sized. */
 export function estimateMessages(messages: readonly Message[], options: EstimateOptions = {}): number | undefined {
   const copy = copyPlain(messages)
-  const history = copy && readHistory(copy, options.model)
+  const history = copy && readHistory(copy, options)
   return history && roundUp(estimateHistory(history))
+}
+
+function describeReading({ model, policy }: ProjectOptions): ReadOptions {
+  return { model, estimateMedia: policy.estimateMedia }
 }
 
 function estimateHistory({ segments }: History): number | undefined {

@@ -11,6 +11,8 @@ const isShare = (value: unknown): boolean => typeof value === "number" && value 
 const isNameList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name: unknown) => typeof name === "string")
 
+const isBoolean = (value: unknown): boolean => typeof value === "boolean"
+
 const isAbsentOr =
   (accepts: (value: unknown) => boolean) =>
   (value: unknown): boolean =>
@@ -24,8 +26,10 @@ const POLICY_RULES: readonly FieldRule[] = [
   { field: "targetRatio", expected: "a number above 0, at most 1", accepts: isRatio },
   { field: "minimumSavingsTokens", expected: "an integer from 1", accepts: integerFrom(1) },
   { field: "protectedTools", expected: "a list of tool names", accepts: isNameList },
-  { field: "stablePrefix", expected: "true or false", accepts: isAbsentOr((value) => typeof value === "boolean") },
+  { field: "stablePrefix", expected: "true or false", accepts: isAbsentOr(isBoolean) },
   { field: "clearAtLeastRatio", expected: "a number from 0, below 1", accepts: isAbsentOr(isShare) },
+  { field: "estimateMedia", expected: "true or false", accepts: isAbsentOr(isBoolean) },
+  { field: "calibrate", expected: "true or false", accepts: isAbsentOr(isBoolean) },
 ]
 
 /** Throws a `TypeError` that names the field when the policy or `now` is invalid. The budget is judged elsewhere. */

@@ -55,14 +55,24 @@ export interface Policy {
   stablePrefix?: boolean
   /** With `stablePrefix`: share of the target that a batch frees at least; from 0, below 1. Absent: 0. */
   clearAtLeastRatio?: number
+  /** Sizes images by their pixels and documents by their pages. Absent: off; they are of unknown size. */
+  estimateMedia?: boolean
+  /** Corrects the estimate by the sizes that the provider reported for the window's earlier requests. Absent: off. */
+  calibrate?: boolean
 }
 
-export interface EstimateOptions {
+export interface ReadOptions {
+  /** Absent: the ids of the latest ordinary user message's model, provider family unknown. */
+  model?: Model | undefined
+  /** Sizes images by their pixels and documents by their pages. Absent: off; they are of unknown size. */
+  estimateMedia?: boolean | undefined
+}
+
+export type EstimateOptions = ReadOptions
+
+export interface ProjectOptions {
   /** Absent: the ids of the latest ordinary user message's model, provider family unknown. */
   model?: Model
-}
-
-export interface ProjectOptions extends EstimateOptions {
   /** Tokens that the model accepts as input. */
   inputBudget: number
   policy: Policy

@@ -27,6 +27,7 @@ type ToolStatus = "completed" | "error" | "pending" | "running"
 /** What a part's rendering depends on beside the part. */
 export interface MessageContext {
   model: Model | undefined
+  estimateMedia: boolean
   /** The request's model wrote the message. True when no model is known: the larger cost counts. */
   sameModel: boolean
   /** Some reasoning of the message carries an Anthropic signature. */

@@ -7,23 +7,21 @@ import { FRAME_TOKENS } from "./tokens.ts"
 import { readOutput, type OutputPlace } from "./wire-outputs.ts"
 import { renderPart, type MessageContext } from "./wire-parts.ts"
 import { PRUNE_TOOL, REMINDER_START, type Rendered } from "./wire-texts.ts"
-import type { History, Message, MessageInfo, Model, Part, Segment, ToolOutput } from "./types.ts"
+import type { History, Message, MessageInfo, Model, Part, ReadOptions, Segment, ToolOutput } from "./types.ts"
 
 /**
  * Reads plain messages into neutral terms. `undefined`: a message is malformed, so that nothing can be said about what
  * the host would send. `model` absent: the one that the latest ordinary user message asks for.
  */
-export function readHistory(
-  messages: readonly Message[],
-  model: Model | undefined = findRequestedModel(messages),
-): History | undefined {
+export function readHistory(messages: readonly Message[], options: ReadOptions = {}): History | undefined {
   if (!messages.every(isMessage)) return undefined
+  const rules: ReadOptions = { ...options, model: options.model ?? findRequestedModel(messages) }
   const windowStart = findWindowStart(messages)
   const segments: Segment[] = []
   const outputs: ToolOutput[] = []
   for (const [messageIndex, message] of messages.entries()) {
     const starts = startsRequests(message.info, windowStart)
-    for (const { segment, outputs: found } of readSteps(message, messageIndex, segments.length, model)) {
+    for (const { segment, outputs: found } of readSteps(message, messageIndex, segments.length, rules)) {
       if (starts) segment.requestedAt = createdAt(message.info)
       segments.push(segment)
       for (const output of found) outputs.push(output)
@@ -58,10 +56,10 @@ interface StepReading {
   outputs: ToolOutput[]
 }
 
-function readSteps(message: Message, messageIndex: number, firstSegment: number, model?: Model): StepReading[] {
+function readSteps(message: Message, messageIndex: number, firstSegment: number, rules: ReadOptions): StepReading[] {
   const { info } = message
   const sent = isSent(message)
-  const context = describeContext(message, model)
+  const context = describeContext(message, rules)
   const place = (step: number, part: number): OutputPlace => ({
     messageIndex,
     partIndex: part,
@@ -129,9 +127,9 @@ function findWindowStart(messages: readonly Message[]): number {
   return summaries.reduce((latest, { info }) => Math.max(latest, createdAt(info)), 0)
 }
 
-function describeContext({ info, parts }: Message, model: Model | undefined): MessageContext {
+function describeContext({ info, parts }: Message, { model, estimateMedia = false }: ReadOptions): MessageContext {
   const sameModel = !model || (info["providerID"] === model.providerID && info["modelID"] === model.modelID)
-  return { model, sameModel, isSigned: () => parts.some(isSignedReasoning) }
+  return { model, estimateMedia, sameModel, isSigned: () => parts.some(isSignedReasoning) }
 }
 
 /** The host adds reminders in memory and drops them later. */

@@ -83,7 +83,7 @@ const cases: [layer: string, diagnostics: string[]][] = [
     '{ "models": { "a/b": { "enabled": true } } }',
     [
       '1:24 models["a/b"].enabled: unknown key, expected one of ' +
-        "protectRecentSteps, protectRecentTokens, targetRatio, minimumSavingsTokens, protectedTools, stablePrefix, clearAtLeastRatio, limit",
+        "protectRecentSteps, protectRecentTokens, targetRatio, minimumSavingsTokens, protectedTools, stablePrefix, clearAtLeastRatio, estimateMedia, calibrate, limit",
     ],
   ],
   ['{ "Enabled": false }', ["1:3 Enabled: unknown key, did you mean enabled?"]],

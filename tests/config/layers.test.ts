@@ -23,6 +23,8 @@ test("without any layer every key has the schema's default", async (t) => {
       protectedTools: [],
       stablePrefix: true,
       clearAtLeastRatio: 0.3,
+      estimateMedia: true,
+      calibrate: true,
     },
     tool: { enabled: true },
     models: {},
@@ -84,6 +86,8 @@ test("origins name the layer and the line of every effective key", async (t) => 
     { key: "dtc.protectedTools", value: [] },
     { key: "dtc.stablePrefix", value: true },
     { key: "dtc.clearAtLeastRatio", value: 0.3 },
+    { key: "dtc.estimateMedia", value: true },
+    { key: "dtc.calibrate", value: true },
     { key: "tool.enabled", value: true },
     { key: 'models["acme/m-1.5"].targetRatio', value: 0.3, file, line: 6, column: 5 },
   ])

@@ -44,6 +44,8 @@ test("without an entry the policy is dtc without its switch, and there is no lim
       protectedTools: [],
       stablePrefix: true,
       clearAtLeastRatio: 0.3,
+      estimateMedia: true,
+      calibrate: true,
     },
   })
 })

@@ -21,6 +21,8 @@ const policyKeys: Record<keyof Policy, true> = {
   protectedTools: true,
   stablePrefix: true,
   clearAtLeastRatio: true,
+  estimateMedia: true,
+  calibrate: true,
 }
 const rootKeys: Record<keyof Config, true> = { enabled: true, debug: true, dtc: true, tool: true, models: true }
 const toolKeys: Record<keyof Config["tool"], true> = { enabled: true }

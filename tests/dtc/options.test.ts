@@ -12,6 +12,8 @@ const invalid: Record<keyof Policy, unknown[]> = {
   protectedTools: [undefined, "bash", [1], null],
   stablePrefix: ["yes", 1, null],
   clearAtLeastRatio: [-0.1, 1, Number.NaN, "0.3", null],
+  estimateMedia: ["yes", 0, null],
+  calibrate: ["yes", 0, null],
 }
 const valid: Record<keyof Policy, unknown[]> = {
   protectRecentSteps: [1, 1_000],
@@ -21,6 +23,8 @@ const valid: Record<keyof Policy, unknown[]> = {
   protectedTools: [[], ["a", "a"]],
   stablePrefix: [true, false, undefined],
   clearAtLeastRatio: [0, 0.99, undefined],
+  estimateMedia: [true, false, undefined],
+  calibrate: [true, false, undefined],
 }
 
 const run = (options: Partial<ProjectOptions>) =>

@@ -81,7 +81,7 @@ function assertEstimates(
   { messages, stats, cleared }: Projection,
   { model, inputBudget, policy }: ProjectOptions,
 ): void {
-  assert.equal(estimateMessages(messages, model ? { model } : {}), stats.estimatedAfter)
+  assert.equal(estimateMessages(messages, { model, estimateMedia: policy.estimateMedia }), stats.estimatedAfter)
   assert.ok(cleared.every(({ savedTokens }) => savedTokens >= policy.minimumSavingsTokens && savedTokens > 0))
   if (stats.estimatedBefore === undefined) assert.equal(stats.overBudget, true)
   else assert.ok((stats.estimatedAfter ?? Infinity) <= stats.estimatedBefore, "law 5: grew")
@@ -97,7 +97,7 @@ function assertIdempotent({ messages }: Projection, options: ProjectOptions): vo
 
 /** The same outputs for the same reasons in the same requests as the contract, said plainly, gives. */
 function assertChosenPlainly(messages: Message[], { stats, cleared }: Projection, options: ProjectOptions): void {
-  const history = readHistory(messages, options.model)
+  const history = readHistory(messages, { model: options.model, estimateMedia: options.policy.estimateMedia })
   if (!history || stats.skipped === "invalid-budget") return
   const expected = replayPlainly(history, options.inputBudget, options.policy, options.force ?? false)
   const actual = cleared.map(({ partID, reason, witnessCallID, requestIndex }) => ({

@@ -46,7 +46,7 @@ export function startInstance(
   { models = {}, outputTokenMax = 32_000, debug = true }: Partial<Config> & { outputTokenMax?: number } = {},
 ): Instance {
   const fake = createClient({ providers: answers(catalogWith(NARROW)), ...script })
-  const stable = { stablePrefix: true, clearAtLeastRatio: 0 }
+  const stable = { stablePrefix: true, clearAtLeastRatio: 0, estimateMedia: true, calibrate: true }
   const dtc = { ...DEFAULT_POLICY, ...stable, protectRecentSteps: 1, protectRecentTokens: 0, enabled: true }
   const config: Config = { enabled: true, debug, dtc, tool: { enabled: true }, models }
   const controls = new Controls()
