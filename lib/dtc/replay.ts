@@ -1,4 +1,5 @@
 import { isEligible } from "./eligibility.ts"
+import { Meter } from "./meter.ts"
 import { Copies } from "./redundancy.ts"
 import { orderByWorth, planBatch, type Selection } from "./select.ts"
 import { RecentSteps } from "./steps.ts"
@@ -6,8 +7,8 @@ import type { History, Policy, Segment, ToolOutput } from "./types.ts"
 
 export interface ReplayOptions {
   policy: Policy
-  targetTokens: number
-  budgetTokens: number
+  /** Absent: nothing is decided. */
+  budgetTokens?: number | undefined
   /** The request about to be made clears every eligible output. */
   force: boolean
 }
@@ -20,8 +21,16 @@ export type ChosenSelection = Selection & {
 export interface ReplayResult {
   /** What the request about to be made is sent without, in the order of choice. */
   cleared: readonly ChosenSelection[]
+  /** Index of the request about to be made, counted from 0 within the window. */
+  requestIndex: number
   /** Newest tool steps that it protects. */
   protectedSteps: number
+  /** Its size, reminders included; `undefined` when unknown. */
+  tokens: number | undefined
+  targetTokens: number
+  /** What a token of the base estimate costs. */
+  slope: number
+  isCalibrated: boolean
 }
 
 /**
@@ -54,8 +63,11 @@ class Replay {
   private readonly awaited = new Map<ToolOutput, number>()
   private nextMarkAt = Infinity
   /** What the next request sends, carried clears considered. */
-  private tokens = 0
-  private unknownSizes = 0
+  private readonly meter: Meter
+  /** Base tokens of the cleared outputs that no stored mark hides. */
+  private carriedTokens = 0
+  /** Base tokens that clearing every candidate would free. */
+  private candidateTokens = 0
   private askedToClear = false
   private requestIndex = 0
   private segmentIndex = 0
@@ -69,12 +81,13 @@ class Replay {
     this.stable = options.policy.stablePrefix === true
     this.outputs = outputs
     this.recent = new RecentSteps(options.policy)
+    this.meter = new Meter({ calibrate: options.policy.calibrate === true, budgetTokens: options.budgetTokens })
   }
 
   /** A stored mark counts from its time on: until then the segment is as large as the output in full. */
   append(segment: Segment): void {
     let { tokens } = segment
-    if (segment.unknownSize) this.unknownSizes++
+    const awaited: ToolOutput[] = []
     for (
       let output = this.outputs[this.appended];
       output?.segment === this.segmentIndex;
@@ -82,7 +95,7 @@ class Replay {
     ) {
       this.appended++
       if (output.markedAt !== undefined) {
-        this.awaitMark(output, output.markedAt)
+        awaited.push(output)
         tokens += output.savingsTokens
       }
       if (!isEligible(output, this.options.policy)) continue
@@ -90,7 +103,8 @@ class Replay {
       this.copies.add(output)
     }
     this.segmentIndex++
-    this.tokens += tokens - segment.reminderTokens
+    this.meter.append(segment, tokens)
+    for (const output of awaited) this.awaitMark(output)
     this.recent.append(segment, tokens)
     this.askedToClear ||= segment.asksToClear
     this.sortByAge()
@@ -98,36 +112,67 @@ class Replay {
 
   /** A request of the past: only with a stable prefix does what it decided still count. */
   passRequest(requestedAt: number): void {
-    if (this.stable) this.decide(requestedAt, false)
+    this.applyMarks(requestedAt)
+    if (this.stable) this.decide(false)
+    this.meter.passRequest(this.carriedTokens, this.stable ? 0 : this.estimateMomentary())
+    this.askedToClear &&= this.stable
     this.requestIndex++
   }
 
   finish(): ReplayResult {
-    this.decide(Infinity, this.options.force)
-    const cleared = [...this.cleared.values()].filter(({ output }) => output.markedAt === undefined)
-    return { cleared, protectedSteps: this.recent.toolSteps }
+    this.applyMarks(Infinity)
+    this.decide(this.options.force)
+    const { meter, requestIndex } = this
+    const { tokens, slope, isCalibrated } = meter
+    return {
+      cleared: [...this.cleared.values()].filter(({ output }) => output.markedAt === undefined),
+      requestIndex,
+      protectedSteps: this.recent.toolSteps,
+      tokens: tokens === undefined ? undefined : tokens + meter.reminderTokens,
+      targetTokens: this.findTarget().targetTokens,
+      slope,
+      isCalibrated,
+    }
   }
 
   /** Content of unknown size adds nothing to what is cleared; a request to clear waits for a size. */
-  private decide(requestedAt: number, force: boolean): void {
-    if (requestedAt >= this.nextMarkAt) this.applyMarks(requestedAt)
-    if (this.unknownSizes > 0) return
+  private decide(force: boolean): void {
+    if (this.options.budgetTokens === undefined || this.meter.tokens === undefined) return
     const forced = force || (this.stable && this.askedToClear)
-    for (const selection of this.select(forced)) this.clear(selection)
+    const selected = forced ? orderByWorth(this.describeCandidates("forced")) : this.select(this.meter.tokens)
+    for (const selection of selected) this.clear(selection)
     this.askedToClear = false
   }
 
-  private select(forced: boolean): readonly Selection[] {
-    const { targetTokens, budgetTokens, policy } = this.options
-    if (forced) return orderByWorth(this.describeCandidates("forced"))
-    if (this.tokens <= targetTokens) return []
-    const clearAtLeastRatio = this.stable ? (policy.clearAtLeastRatio ?? 0) : 0
+  private select(tokens: number): readonly Selection[] {
+    const { targetTokens, historyTokens, budgetTokens } = this.findTarget()
+    if (tokens <= targetTokens) return []
+    const { slope } = this.meter
+    const clearAtLeastRatio = this.stable ? (this.options.policy.clearAtLeastRatio ?? 0) : 0
     return planBatch(this.describeCandidates("aged"), {
-      tokens: this.tokens,
-      targetTokens,
-      budgetTokens,
-      clearAtLeastRatio,
+      excessTokens: (tokens - targetTokens) / slope,
+      overflowTokens: (tokens - budgetTokens) / slope,
+      leastTokens: (historyTokens * clearAtLeastRatio) / slope,
     })
+  }
+
+  /**
+   * The ratio is of what the budget leaves to the history: system prompt and tool schemas, once a report tells what they cost,
+   * take their part first.
+   */
+  private findTarget(): Target {
+    const { budgetTokens = 0, policy } = this.options
+    const overheadTokens = Math.min(this.meter.overheadTokens, budgetTokens)
+    const targetTokens = Math.floor(overheadTokens + (budgetTokens - overheadTokens) * policy.targetRatio)
+    return { targetTokens, historyTokens: targetTokens - overheadTokens, budgetTokens }
+  }
+
+  /** Without a stable prefix, what a past request was cleared of: to its target, if the candidates sufficed. */
+  private estimateMomentary(): number {
+    const { tokens, slope } = this.meter
+    if (tokens === undefined || this.options.budgetTokens === undefined) return 0
+    if (this.askedToClear) return this.candidateTokens
+    return Math.min(this.candidateTokens, Math.max(0, tokens - this.findTarget().targetTokens) / slope)
   }
 
   private describeCandidates(otherReason: "aged" | "forced"): Selection[] {
@@ -141,17 +186,20 @@ class Replay {
     const { output } = selection
     this.cleared.set(output, { ...selection, requestIndex: this.requestIndex })
     this.clearable.delete(output)
-    this.candidates.delete(output)
+    this.removeCandidate(output)
+    this.carriedTokens += output.savingsTokens
     this.shrink(output)
   }
 
-  private awaitMark(output: ToolOutput, markedAt: number): void {
-    if (isUnknownInFull(output)) this.unknownSizes++
+  private awaitMark(output: ToolOutput): void {
+    const { markedAt = 0 } = output
+    if (isUnknownInFull(output)) this.meter.addUnknown()
     this.awaited.set(output, markedAt)
     this.nextMarkAt = Math.min(this.nextMarkAt, markedAt)
   }
 
   private applyMarks(until: number): void {
+    if (until < this.nextMarkAt) return
     this.nextMarkAt = Infinity
     for (const [output, markedAt] of this.awaited) {
       if (markedAt <= until) this.applyMark(output)
@@ -162,15 +210,16 @@ class Replay {
 
   private applyMark(output: ToolOutput): void {
     this.awaited.delete(output)
-    if (isUnknownInFull(output)) this.unknownSizes--
+    if (isUnknownInFull(output)) this.meter.removeUnknown(output.segment)
     this.copies.hide(output)
     this.clearable.delete(output)
-    this.candidates.delete(output)
-    if (!this.cleared.has(output)) this.shrink(output)
+    this.removeCandidate(output)
+    if (this.cleared.has(output)) this.carriedTokens -= output.savingsTokens
+    else this.shrink(output)
   }
 
   private shrink({ segment, savingsTokens }: ToolOutput): void {
-    this.tokens -= savingsTokens
+    this.meter.shrink(savingsTokens)
     this.recent.shrink(segment, savingsTokens)
   }
 
@@ -179,7 +228,7 @@ class Replay {
     const edge = this.recent.fromSegment
     for (let output = this.outputs[this.aged]; output && output.segment < edge; output = this.outputs[this.aged]) {
       this.aged++
-      if (this.clearable.has(output)) this.candidates.add(output)
+      if (this.clearable.has(output)) this.addCandidate(output)
     }
     for (
       let output = this.outputs[this.aged - 1];
@@ -187,9 +236,25 @@ class Replay {
       output = this.outputs[this.aged - 1]
     ) {
       this.aged--
-      this.candidates.delete(output)
+      this.removeCandidate(output)
     }
   }
+
+  private addCandidate(output: ToolOutput): void {
+    this.candidates.add(output)
+    this.candidateTokens += output.savingsTokens
+  }
+
+  private removeCandidate(output: ToolOutput): void {
+    if (this.candidates.delete(output)) this.candidateTokens -= output.savingsTokens
+  }
+}
+
+interface Target {
+  targetTokens: number
+  /** The part of the target that is the history's. */
+  historyTokens: number
+  budgetTokens: number
 }
 
 /** Before its mark came into force, what the output sent had no known size. */
