@@ -65,36 +65,54 @@ interface StepReading {
   outputs: ToolOutput[]
 }
 
-function readSteps(
-  message: Message,
-  { messageIndex, firstSegment, windowStart, rules }: MessageReading,
-): StepReading[] {
-  const { info } = message
-  const sent = isSent(message)
-  const context = describeContext(message, rules)
-  const starts = startsRequests(info, windowStart)
-  const reports = starts && rules.model !== undefined && context.sameModel
+/** What the steps of one message have in common. */
+interface MessageFacts {
+  info: MessageInfo
+  context: MessageContext
+  /** It reaches the model. */
+  sent: boolean
+  /** Its steps were requests of this window, … */
+  starts: boolean
+  /** … and of the request's own model. */
+  reports: boolean
+}
+
+function readSteps(message: Message, reading: MessageReading): StepReading[] {
+  const { messageIndex, firstSegment } = reading
+  const facts = describeMessage(message, reading)
   const steps = splitSteps(message)
   let partIndex = 0
   return steps.map((parts, step) => {
-    const outputs: ToolOutput[] = []
-    const segment = emptySegment(info.role)
-    if (starts) segment.requestedAt = createdAt(info)
-    let saidTokens = 0
-    for (const part of parts) {
-      const place: OutputPlace = { messageIndex, partIndex, messageID: info.id, segment: firstSegment + step }
-      const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
-      if (output) outputs.push(output)
-      if (sent) saidTokens += addPart(segment, part, renderPart(info.role, part, context))
-      if (sent && output) addContent(segment, renderResult(part, context, output))
-      if (output && isPruneRequest(output)) segment.asksToClear = true
-      partIndex++
-    }
-    const report =
-      reports && readReport(parts, step === steps.length - 1 ? info : undefined, sent ? saidTokens : undefined)
-    if (report) segment.report = report
-    return { segment, outputs }
+    const start = { messageIndex, partIndex, messageID: message.info.id, segment: firstSegment + step }
+    partIndex += parts.length
+    return readStep(parts, start, facts, step === steps.length - 1)
   })
+}
+
+function describeMessage(message: Message, { windowStart, rules }: MessageReading): MessageFacts {
+  const { info } = message
+  const context = describeContext(message, rules)
+  const starts = startsRequests(info, windowStart)
+  const reports = starts && rules.model !== undefined && context.sameModel
+  return { info, context, sent: isSent(message), starts, reports }
+}
+
+function readStep(parts: readonly Part[], start: OutputPlace, facts: MessageFacts, isLast: boolean): StepReading {
+  const { info, sent, starts, reports } = facts
+  const outputs: ToolOutput[] = []
+  const segment = emptySegment(info.role)
+  let saidTokens = 0
+  for (const [index, part] of parts.entries()) {
+    const place = { ...start, partIndex: start.partIndex + index }
+    const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
+    if (output) outputs.push(output)
+    if (sent) saidTokens += addPart(segment, part, facts, output)
+  }
+  segment.asksToClear = outputs.some(isPruneRequest)
+  if (starts) segment.requestedAt = createdAt(info)
+  const report = reports && readReport(parts, isLast ? info : undefined, sent ? saidTokens : undefined)
+  if (report) segment.report = report
+  return { segment, outputs }
 }
 
 function emptySegment(role: string): Segment {
@@ -111,7 +129,8 @@ function emptySegment(role: string): Segment {
 }
 
 /** Answers what a text or a call costs: the response's output tokens cover at least that. */
-function addPart(segment: Segment, part: Part, rendered: Rendered): number {
+function addPart(segment: Segment, part: Part, { info, context }: MessageFacts, output?: ToolOutput): number {
+  const rendered = renderPart(info.role, part, context)
   if (rendered === "nothing") return 0
   const before = segment.tokens
   if (before === 0) segment.tokens = FRAME_TOKENS.message
@@ -120,6 +139,7 @@ function addPart(segment: Segment, part: Part, rendered: Rendered): number {
   if (part.type === "tool") segment.sendsTool = true
   if (segment.kind === "step") segment.writtenTokens += segment.tokens - before
   else if (isReminder(part) && rendered !== "unknown") segment.reminderTokens += FRAME_TOKENS.part + rendered
+  if (output) addContent(segment, renderResult(part, context, output))
   return part.type === "reasoning" || rendered === "unknown" ? 0 : rendered
 }
 

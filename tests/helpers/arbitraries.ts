@@ -78,13 +78,44 @@ const toolPart: fc.Arbitrary<Fields> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(tool("dcp_prune", {}, "Scheduled"), failed("dcp_prune", {}, "no")) },
   { weight: 1, arbitrary: fc.constantFrom(pending("running", { a: 1 }), pending("pending", {})) },
 )
+/** What providers report, honest or not; sizes fit those of the histories. */
+const usage: fc.Arbitrary<Fields> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant({}) },
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(fc.integer({ min: 200, max: 9_000 }), fc.integer({ min: 0, max: 900 }), fc.constantFrom(0, 0.5, 0.9))
+      .map(([size, written, cached]) => ({
+        tokens: {
+          input: Math.ceil(size * (1 - cached)),
+          output: written,
+          reasoning: 0,
+          cache: { read: Math.floor(size * cached), write: 0 },
+        },
+      })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Fields>(
+      { tokens: { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } } },
+      { tokens: { total: 4_000 } },
+      { tokens: { total: 5_000, output: 300, reasoning: 100, input: 0, cache: { read: 0, write: 0 } } },
+      { tokens: { input: 900, output: 700, total: 1_600, reasoning: 400 } },
+      { tokens: { input: 6_000, output: 60, cache: { read: 5_000, write: 0 } } },
+      { tokens: { input: 1e12, output: 1 } },
+      { tokens: { input: -5, output: 1 } },
+      { tokens: { input: Number.NaN } },
+      { tokens: "many" },
+    ),
+  },
+)
 const stepParts = fc
-  .tuple(fc.array(toolPart, { maxLength: 3 }), fc.option(output), fc.boolean())
-  .map(([tools, said, marked]): Fields[] => [
+  .tuple(fc.array(toolPart, { maxLength: 3 }), fc.option(output), fc.boolean(), usage)
+  .map(([tools, said, marked, reported]): Fields[] => [
     ...(marked ? [{ type: "step-start" }] : []),
     ...(said === null ? [] : [text(said)]),
     ...tools,
-    ...(marked ? [{ type: "step-finish" }] : []),
+    ...(marked ? [{ type: "step-finish", ...reported }] : []),
   ])
 const infos = fc.constantFrom<Fields>(
   {},
@@ -143,6 +174,7 @@ export const policies: fc.Arbitrary<Policy> = fc.record({
   targetRatio: fc.constantFrom(0.01, 0.35, 0.7, 1),
   minimumSavingsTokens: fc.constantFrom(1, 100, 512),
   protectedTools: fc.constantFrom([], [], ["grep"], ["bash", "read"]),
+  calibrate: fc.boolean(),
 })
 
 export const projectOptions: fc.Arbitrary<ProjectOptions> = fc.record(
