@@ -58,12 +58,12 @@ const FAMILIES: readonly FamilyRow[] = [
 const LARGEST: MediaFamily = findLargest(FAMILIES.filter(({ isOutlier }) => !isOutlier))
 
 /** What ids of a package's own provider look like, for a model without an id. */
-const PACKAGE_MODELS: Readonly<Record<string, string>> = {
-  "@ai-sdk/anthropic": "claude",
-  "@ai-sdk/google-vertex/anthropic": "claude",
-  "@ai-sdk/google": "gemini",
-  "@ai-sdk/openai": "gpt-",
-}
+const PACKAGE_MODELS: ReadonlyMap<string, string> = new Map([
+  ["@ai-sdk/anthropic", "claude"],
+  ["@ai-sdk/google-vertex/anthropic", "claude"],
+  ["@ai-sdk/google", "gemini"],
+  ["@ai-sdk/openai", "gpt-"],
+])
 
 /**
  * The model's name decides, not who serves it: Claude costs the same through Bedrock, Vertex, Copilot or OpenRouter, and
@@ -72,12 +72,8 @@ const PACKAGE_MODELS: Readonly<Record<string, string>> = {
  */
 export function findFamily(model: Model | undefined): MediaFamily {
   if (model?.npm === undefined) return LARGEST
-  const name = (model.apiID ?? findPackageName(model.npm)).toLowerCase()
+  const name = (model.apiID ?? PACKAGE_MODELS.get(model.npm) ?? "").toLowerCase()
   return FAMILIES.find(({ models }) => models.test(name)) ?? LARGEST
-}
-
-function findPackageName(npm: string): string {
-  return Object.hasOwn(PACKAGE_MODELS, npm) ? (PACKAGE_MODELS[npm] ?? "") : ""
 }
 
 function withText(imageTokens: ImageFormula): MediaFamily {

@@ -4,6 +4,8 @@ import type { Payload } from "./media-data.ts"
 const WINDOW_BYTES = 262_144
 /** Where a linearised file says so. */
 const LINEARISED_BYTES = 1_024
+/** By so much may a payload be shorter than it can be at most. */
+const PADDING_BYTES = 2
 /** No provider takes more. */
 const MAX_PAGES = 1_000
 
@@ -14,13 +16,15 @@ const MAX_PAGES = 1_000
 export function countPages(payload: Payload): number | undefined {
   const head = readText(payload, 0, LINEARISED_BYTES)
   if (!head.startsWith("%PDF-")) return undefined
-  const pages = findLinearisedCount(head) ?? findTreeCount(payload)
+  const pages = findLinearisedCount(head, payload.maxBytes) ?? findTreeCount(payload)
   return pages >= 1 && pages <= MAX_PAGES ? pages : undefined
 }
 
-function findLinearisedCount(head: string): number | undefined {
-  const count = /\/Linearized\s[^>]*\/N\s+(\d+)/.exec(head)?.[1]
-  return count === undefined ? undefined : Number(count)
+/** What is stated of the whole file holds as long as its length is the stated one: later revisions stand behind it. */
+function findLinearisedCount(head: string, maxBytes: number): number | undefined {
+  const [, length, count] = /\/Linearized\s[^>]*\/L\s+(\d+)[^>]*\/N\s+(\d+)/.exec(head) ?? []
+  const isWhole = Math.abs(Number(length) - maxBytes) <= PADDING_BYTES
+  return isWhole ? Number(count) : undefined
 }
 
 /** The largest of them, where later revisions of the file have brought their own; 0 when there is none. */
