@@ -34,7 +34,7 @@ function openBase64(url: string, start: number): Payload {
 }
 
 function openEscaped(url: string, start: number): Payload {
-  const escaped = url.slice(start, start + 3 * MAX_UNESCAPED_BYTES).replace(/%[\da-f]?$/i, "")
+  const escaped = url.slice(start, start + 3 * MAX_UNESCAPED_BYTES)
   const text = escaped.replaceAll(/%([\da-f]{2})/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )

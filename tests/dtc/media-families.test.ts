@@ -19,6 +19,7 @@ const formulas: [apiID: string, width: number, height: number, tokens: number][]
   ["claude-sonnet-4-5", 1_568, 300, (1_568 * 300) / 750],
   ["claude-sonnet-4-5", 3_136, 600, (1_568 * 300) / 750],
   ["claude-sonnet-4-5", 600, 3_136, (1_568 * 300) / 750],
+  ["claude-sonnet-4-5", 2_000, 300, (1_568 * 235) / 750],
   ["claude-sonnet-4-5", 1_920, 1_080, 1_600],
   ["claude-opus-4-7", 1_920, 1_080, (1_920 * 1_080) / 750],
   ["claude-opus-4-7", 5_152, 1_000, (2_576 * 500) / 750],

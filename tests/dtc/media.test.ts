@@ -16,6 +16,7 @@ const escape = (bytes: readonly number[]): string =>
   bytes.map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("")
 /** Camera data as large as a segment can be, with the frame header of a thumbnail in it. */
 const cameraData = segment(0xe1, [...Buffer.from("Exif\0\0"), ...jpeg(16, 16), ...filled(65_000)])
+const emptySegments = (count: number): readonly number[] => filled(count).flatMap(() => segment(0xe1, []))
 const profile = Array.from({ length: 12 }, () => segment(0xe2, filled(65_000, 0xff))).flat()
 
 const shapes: [name: string, mime: string, bytes: readonly number[]][] = [
@@ -31,6 +32,7 @@ const shapes: [name: string, mime: string, bytes: readonly number[]][] = [
   ["progressive JPEG", "image/jpeg", jpeg(WIDTH, HEIGHT, { frame: 0xc2 })],
   ["JPEG with large camera data", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: cameraData })],
   ["JPEG behind 780 kB", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: profile })],
+  ["JPEG with many segments", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: emptySegments(290) })],
   ["a JPEG that is called PNG", "image/png", jpeg(WIDTH, HEIGHT)],
 ]
 for (const [name, mime, bytes] of shapes) {
@@ -59,23 +61,30 @@ const unreadable: [name: string, mime: string, url: unknown][] = [
   ["no URL", "image/png", undefined],
   ["an odd URL", "image/png", { href: "data:," }],
   ["a remote URL", "image/png", "https://example.com/a.png"],
+  [
+    "a remote URL that looks like data",
+    "image/png",
+    dataUrl("image/png", png(WIDTH, HEIGHT)).replace("data:", "http:"),
+  ],
   ["a file URL", "image/png", "file:///a.png"],
   ["a data URL without a comma", "image/png", `data:image/png;base64${"A".repeat(1_000)}`],
   ["a comma too far", "image/png", dataUrl("image/png", png(WIDTH, HEIGHT), `;name=${"x".repeat(300)}`)],
   ["nothing", "image/png", "data:image/png;base64,"],
   ["text", "image/png", dataUrl("image/png", [...Buffer.from("not a picture at all, but long enough")])],
-  ["a scan without a frame", "image/jpeg", dataUrl("image/jpeg", [0xff, 0xd8, ...segment(0xda, filled(60))])],
+  [
+    "a frame behind the scan",
+    "image/jpeg",
+    dataUrl("image/jpeg", jpeg(WIDTH, HEIGHT, { before: segment(0xda, filled(10)) })),
+  ],
+  ["a JPEG that starts as another file", "image/jpeg", dataUrl("image/jpeg", [0xff, 0x4f, ...jpeg(9, 9).slice(2)])],
+  ["a JPEG with a damaged segment", "image/jpeg", dataUrl("image/jpeg", [0xff, 0xd8, 0xfe, ...jpeg(9, 9).slice(3)])],
   [
     "a JPEG whose segments do not meet",
     "image/jpeg",
     dataUrl("image/jpeg", jpeg(9, 9, { before: [0, ...cameraData] })),
   ],
   ["a lossless JPEG", "image/jpeg", dataUrl("image/jpeg", jpeg(WIDTH, HEIGHT, { frame: 0xc3 }))],
-  [
-    "a JPEG without end",
-    "image/jpeg",
-    dataUrl("image/jpeg", [0xff, 0xd8, ...filled(500).flatMap(() => [0xff, 0xe1, 0, 2])]),
-  ],
+  ["a JPEG of too many segments", "image/jpeg", dataUrl("image/jpeg", jpeg(9, 9, { before: emptySegments(300) }))],
   ["a JPEG of noise", "image/jpeg", dataUrl("image/jpeg", [0xff, 0xd8, 0xff, 0xe0, ...filled(600_000, 0x11)])],
   ["BMP bytes", "image/png", dataUrl("image/png", [0x42, 0x4d, ...filled(16), 9, 0, 0, 0, 9, 0, 0, 0, ...filled(30)])],
   ["SVG", "image/svg+xml", dataUrl("image/svg+xml", [...Buffer.from('<svg width="9" height="9" xmlns="x"></svg>')])],
@@ -155,12 +164,13 @@ const documents: [name: string, bytes: readonly number[], pages: number | undefi
   ["linearised, then revised", [...linearised(), ...pictures.pages(43)], 43],
   ["linearised, then revised in part", [...linearised(), ...pdf("<< /Type /ObjStm /N 9 >>")], undefined],
   ["compressed objects", pdf("<< /Type /ObjStm /N 9 >>", stream(500)), undefined],
-  ["a count elsewhere", pdf(CATALOG, "<</Type/Pages/Count 8 0 R>>", "<</Type/Outlines/Count 5>>"), undefined],
+  ["a count elsewhere", pdf(CATALOG, "<</Type/Pages/Count 88 0 R>>", "<</Type/Outlines/Count 5>>"), undefined],
+  ["a cut tree", pictures.pages(37).slice(0, -40), undefined],
   ["a page, no tree", pdf("<< /Type /Page /Count 5 >>"), undefined],
   ["no pages", pictures.pages(0), undefined],
   ["as many pages as a provider takes", pictures.pages(1_000), 1_000],
   ["more pages than a provider takes", pictures.pages(1_001), undefined],
-  ["another file", [...Buffer.from("<</Type/Pages/Count 3>> endobj")], undefined],
+  ["another file", [...Buffer.from("1 0 obj <</Type/Pages/Count 3>> endobj")], undefined],
   ["nothing", [], undefined],
 ]
 for (const [name, bytes, pages] of documents) {
