@@ -19,6 +19,7 @@ import {
   user,
   userParts,
 } from "./history.ts"
+import { dataUrl, pages, screenshot } from "./pictures.ts"
 
 type Draft = ReturnType<typeof user>
 type Fields = Record<string, unknown>
@@ -153,6 +154,19 @@ const draft: fc.Arbitrary<Draft[]> = fc.oneof(
     arbitrary: fc.constantFrom(assistant([]), userParts(), userParts({ type: "subtask" })).map((one) => [one]),
   },
 )
+const media = fc.constantFrom(screenshot(), screenshot(2_000), {
+  type: "file",
+  mime: "application/pdf",
+  url: dataUrl("application/pdf", pages(2)),
+})
+/** Of known size where the policy sizes media, else as rare as what is unknown. */
+const mediaDraft: fc.Arbitrary<Draft[]> = fc
+  .tuple(media, output, fc.constantFrom("user", "tool", "cleared"))
+  .map(([file, said, place]) => {
+    if (place === "user") return [userParts(text(said), file)]
+    const time = place === "cleared" ? { start: 1, compacted: 9_500 } : { start: 1, end: 2 }
+    return [step(read("a.png", said, { attachments: [file], time }))]
+  })
 /** Rare, since one of them makes the whole history unknown. */
 const unknownDraft: fc.Arbitrary<Draft[]> = fc
   .constantFrom(
@@ -163,12 +177,20 @@ const unknownDraft: fc.Arbitrary<Draft[]> = fc
   .map((one) => [one])
 
 export const histories: fc.Arbitrary<Message[]> = fc
-  .array(fc.oneof({ weight: 60, arbitrary: draft }, { weight: 1, arbitrary: unknownDraft }), { maxLength: 14 })
+  .array(
+    fc.oneof(
+      { weight: 60, arbitrary: draft },
+      { weight: 5, arbitrary: mediaDraft },
+      { weight: 1, arbitrary: unknownDraft },
+    ),
+    { maxLength: 14 },
+  )
   .map((drafts) => session(user("go"), ...drafts.flat()))
 
 export const policies: fc.Arbitrary<Policy> = fc.record({
   stablePrefix: fc.boolean(),
   clearAtLeastRatio: fc.constantFrom(0, 0, 0.1, 0.35, 0.9),
+  estimateMedia: fc.constantFrom(true, true, true, false),
   protectRecentSteps: fc.constantFrom(1, 1, 2, 5),
   protectRecentTokens: fc.constantFrom(0, 0, 500, 3_000),
   targetRatio: fc.constantFrom(0.01, 0.35, 0.7, 1),
@@ -186,6 +208,7 @@ export const projectOptions: fc.Arbitrary<ProjectOptions> = fc.record(
     model: fc.constantFrom(
       MODEL,
       { ...MODEL, npm: "@ai-sdk/anthropic", apiID: "claude" },
+      { ...MODEL, npm: "@ai-sdk/openai-compatible", apiID: "x", capabilities: { input: { image: true } } },
       { providerID: "other", modelID: "m" },
     ),
   },
