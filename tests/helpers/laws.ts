@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { estimateMessages, projectMessages } from "../../lib/dtc/engine.ts"
+import { textTokens } from "../../lib/dtc/tokens.ts"
 import type { Message, Part, ProjectOptions, Projection } from "../../lib/dtc/types.ts"
 import { findLatestTime, readHistory } from "../../lib/dtc/wire.ts"
 import { toolParts } from "./history.ts"
@@ -139,7 +140,7 @@ function assertWitnesses(original: Message[], { cleared }: Projection): void {
   }
 }
 
-/** Written from the contract, independently of the engine's table. */
+/** Written from the contract, independently of the engine's table; only a text's size, which has tests of its own, is shared. */
 function mayBeCleared({ info, parts }: Message, part: Part, { policy }: ProjectOptions): boolean {
   const state = part["state"] as Record<string, unknown>
   const metadata = (state["metadata"] ?? {}) as Record<string, unknown>
@@ -164,7 +165,7 @@ function mayBeCleared({ info, parts }: Message, part: Part, { policy }: ProjectO
     !(part["metadata"] as { providerExecuted?: unknown } | undefined)?.providerExecuted &&
     (name !== "read" ||
       (typeof path === "string" && !/(^|[/\\])(agents|agents\.override|claude|context|skill)\.md$/i.test(path))) &&
-    (Buffer.byteLength(state["output"]) - 33) / 4 >= policy.minimumSavingsTokens
+    textTokens(state["output"]) - 33 / 4 >= policy.minimumSavingsTokens
   )
 }
 
