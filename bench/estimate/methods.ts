@@ -20,7 +20,7 @@ export interface Method {
 }
 
 /** Measured slopes start here. */
-const PRIOR = { slope: 1.3, tokens: 4_000 }
+const PRIOR = { slope: 1.1, tokens: 2_000 }
 /** Growth below this says nothing about the slope. */
 const LEAST_GROWTH_TOKENS = 200
 
@@ -31,12 +31,12 @@ export const METHODS: readonly Method[] = [
   {
     name: "last + growth",
     description: "the last report, and the growth since by the base estimate",
-    predict: (moment, past) => addGrowth(moment, past.at(-1), () => 1),
+    predict: (moment, past) => addGrowth(moment, past.at(-1), 1),
   },
   {
     name: "last + growth x 1.3",
     description: "the same, each token of the base estimate counted 1.3 times",
-    predict: (moment, past) => addGrowth(moment, past.at(-1), () => PRIOR.slope),
+    predict: (moment, past) => addGrowth(moment, past.at(-1), 1.3),
   },
   {
     name: "last + output + growth",
@@ -46,7 +46,7 @@ export const METHODS: readonly Method[] = [
   {
     name: "last + output + growth x 1.3",
     description: "the same, each token of the rest counted 1.3 times",
-    predict: (moment, past) => addOutputAndGrowth(moment, past.at(-1), PRIOR.slope),
+    predict: (moment, past) => addOutputAndGrowth(moment, past.at(-1), 1.3),
   },
   {
     name: "last + output + growth x median",
@@ -60,8 +60,8 @@ export const METHODS: readonly Method[] = [
   },
 ]
 
-function addGrowth(moment: Moment, last: ReportedMoment | undefined, slope: () => number): number | undefined {
-  return last && last.reportedTokens + slope() * (moment.baseTokens - last.baseTokens)
+function addGrowth(moment: Moment, last: ReportedMoment | undefined, slope: number): number | undefined {
+  return last && last.reportedTokens + slope * (moment.baseTokens - last.baseTokens)
 }
 
 function addOutputAndGrowth(moment: Moment, last: ReportedMoment | undefined, slope: number): number | undefined {

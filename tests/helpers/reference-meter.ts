@@ -41,7 +41,7 @@ export function weighPlainly(
   const growths: { base: number; reported: number }[] = []
   const slope = (): number => {
     if (!anchor) return 1
-    const reported = growths.reduce((total, growth) => total + growth.reported, 1.2 * 2_000)
+    const reported = growths.reduce((total, growth) => total + growth.reported, 1.1 * 2_000)
     return Math.min(3, Math.max(0.5, reported / growths.reduce((total, growth) => total + growth.base, 2_000)))
   }
   const expect = (from: Anchor, to: Level): number =>
@@ -65,7 +65,7 @@ export function weighPlainly(
       .flatMap((tokens) => levels.map((one) => ({ tokens, level: one })))
       .filter(({ tokens, level: one }) => tokens >= one.base / 4 && tokens <= 2 * budget)
     const distance = (reading: Anchor): number =>
-      Math.abs(reading.tokens - (anchor ? expect(anchor, reading.level) : 1.2 * reading.level.base))
+      Math.abs(reading.tokens - (anchor ? expect(anchor, reading.level) : 1.1 * reading.level.base))
     const nearest = Math.min(...readings.map(distance))
     const reading = readings.find((one) => distance(one) === nearest)
     if (!reading) continue

@@ -38,7 +38,9 @@ for (const [kind, describeLine] of Object.entries(KINDS))
                 Array.from({ length: 60 }, (_line, line) => `${describeLine(file, line)}\n`).join(""),
               ]),
             ),
-            ...(instructions && { "AGENTS.md": "Answer shortly and keep to the task. ".repeat(INSTRUCTIONS_TOKENS / 8) }),
+            ...(instructions && {
+              "AGENTS.md": "Answer shortly and keep to the task. ".repeat(INSTRUCTIONS_TOKENS / 8),
+            }),
           },
           providers: { scripted: providerWith("openai", { wide: LIMIT }) },
           model: { usage: tokenizerUsage() },
@@ -52,7 +54,11 @@ for (const [kind, describeLine] of Object.entries(KINDS))
 async function runPages(scenario: Scenario, instructions: boolean): Promise<void> {
   const { host, model, runTurn } = scenario
   const { id } = await host.createSession()
-  model.script("main", oneByOne(Array.from({ length: FILES }, (_, file) => read(`page-${file}.txt`, `read-${file}`))), id)
+  model.script(
+    "main",
+    oneByOne(Array.from({ length: FILES }, (_, file) => read(`page-${file}.txt`, `read-${file}`))),
+    id,
+  )
   await runTurn(id, "Read every page, one after the other.")
 
   const { requests, summaries, accounted } = await accountFor(scenario, id)
