@@ -40,7 +40,7 @@ const PAGE_TEXT_TOKENS = 3_000
  *   costs one tile. Gemini 3: at most 1,120 for a picture and 560 for a page.
  */
 const FAMILIES: readonly FamilyRow[] = [
-  { models: /claude-(?:[1-3]|(?:opus|sonnet|haiku)-4(?![-.]?[7-9](?!\d)))/, ...withText(byArea(1_568, 1_600)) },
+  { models: /claude-(?:[1-3]|(?:opus|sonnet|haiku)-4(?![-.]?[7-9]))/, ...withText(byArea(1_568, 1_600)) },
   { models: /claude/, ...withText(byArea(2_576, 4_784)) },
   { models: /gemini-[12]\b/, imageTokens: byAdaptiveTiles, pageTokens: 258 },
   { models: /gemini-3\b/, imageTokens: () => 1_120, pageTokens: 560 },
