@@ -44,9 +44,14 @@ const PAGE_ROWS: readonly [firstPage: number, kind: CharKind][] = [
   [0x26, "picture"],
 ]
 
-/** So much of a text is looked at, in windows spread over it, so that the cost does not grow with its length. */
-const WINDOWS = 8
-const WINDOW_UNITS = 64
+/** Below this a text says too little about itself; and it weighs little. */
+const LEAST_UNITS = 64
+
+/** A text is judged by windows spread over it, one for every `SPREAD_UNITS` within limits, so that the cost is bounded. */
+const WINDOW_UNITS = 24
+const SPREAD_UNITS = 256
+const LEAST_WINDOWS = 12
+const MOST_WINDOWS = 48
 
 /** Each window lies elsewhere in its share of the text, or a table of just that width would show the same columns only. */
 const SHIFT = 0.618
@@ -64,11 +69,12 @@ const STEP_COSTS = Int16Array.from(
 
 /** Tokens of a text by the kinds of its characters: 0 when it is too short to judge, and of a long one a sample decides. */
 export function judgeTokens(text: string): number {
-  if (text.length < WINDOW_UNITS) return 0
-  if (text.length <= WINDOWS * WINDOW_UNITS) return sumCosts(text, 0, text.length) / 100
-  const share = text.length / WINDOWS
+  if (text.length < LEAST_UNITS) return 0
+  if (text.length <= LEAST_WINDOWS * WINDOW_UNITS) return sumCosts(text, 0, text.length) / 100
+  const windows = Math.min(MOST_WINDOWS, Math.max(LEAST_WINDOWS, Math.ceil(text.length / SPREAD_UNITS)))
+  const share = text.length / windows
   let sampled = 0
-  for (let window = 0; window < WINDOWS; window++) {
+  for (let window = 0; window < windows; window++) {
     const shift = (share - WINDOW_UNITS) * ((window * SHIFT) % 1)
     const start = Math.floor(share * window + shift)
     sampled += sumCosts(text, start, start + WINDOW_UNITS)
