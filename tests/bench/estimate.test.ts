@@ -58,7 +58,7 @@ test("both sets hold the same kinds, each once, long enough and the same in ever
 
 test("no line of a tuning text stands in a judging text of the same kind", () => {
   for (const [index, { kind, text }] of tuning.entries()) {
-    const lines = new Set(text.split("\n").filter((line) => line.trim().length > 24))
+    const lines = new Set(text.split("\n").filter((line) => line.trim().length > 32))
     const shared = judging[index]?.text.split("\n").filter((line) => lines.has(line))
     assert.deepEqual(shared, [], kind)
   }
