@@ -43,7 +43,7 @@ export function makeTextKinds(set: TextSet): TextKind[] {
     ...WRITTEN.map((kind) => ({ kind, text: readWritten(set, kind) })),
     ...Object.entries(FILES).map(([kind, files]) => ({ kind, text: readFiles(files[set]) })),
     { kind: "numbered code", text: numberLines(readFiles(FILES["code"]?.[set] ?? [])) },
-    { kind: "diff", text: diffLines(readFiles(FILES["code"]?.[set] ?? [])) },
+    { kind: "diff", text: diffLines(set, readFiles(FILES["code"]?.[set] ?? [])) },
     ...Object.entries(GENERATED).map(([kind, generate]) => ({ kind, text: generate[set](makeRandom(SEEDS[set])) })),
   ]
 }
@@ -67,7 +67,7 @@ function numberLines(text: string): string {
 }
 
 /** A unified diff in which every fifth line was replaced by itself with a change. */
-function diffLines(text: string): string {
+function diffLines(name: string, text: string): string {
   const body = text.split("\n").map((line, index) => (index % 5 === 4 ? `-${line}\n+${line} // changed` : ` ${line}`))
-  return `diff --git a/lib/module b/lib/module\n@@ -1,${body.length} +1,${body.length} @@\n${body.join("\n")}\n`
+  return `diff --git a/lib/${name}.ts b/lib/${name}.ts\n@@ -1,${body.length} +1,${body.length} @@\n${body.join("\n")}\n`
 }
