@@ -19,10 +19,13 @@ export interface TextKindResult {
 
 type Method = (text: string) => number
 
+/** The name of the engine's base estimate among the methods. */
+export const BASE_METHOD = "base estimate"
+
 /** What the base estimate was, and what it is. */
 const METHODS: Record<string, Method> = {
   "bytes / 4": (text) => Buffer.byteLength(text) / 4,
-  "base estimate": textTokens,
+  [BASE_METHOD]: textTokens,
 }
 
 /** Every kind of the judging set, or of another, by every method. */
