@@ -4,11 +4,23 @@
  */
 import { isRecord } from "./plain.ts"
 import { FRAME_TOKENS } from "./tokens.ts"
+import { describeOrigin } from "./wire-origins.ts"
 import { readOutput, type OutputPlace } from "./wire-outputs.ts"
 import { renderPart, renderResult, type MessageContext } from "./wire-parts.ts"
 import { readReport } from "./wire-reports.ts"
 import { PRUNE_TOOL, REMINDER_START, type Rendered } from "./wire-texts.ts"
-import type { History, Message, MessageInfo, Model, Part, ReadOptions, Segment, ToolOutput } from "./types.ts"
+import type {
+  History,
+  Message,
+  MessageInfo,
+  Model,
+  Origin,
+  Part,
+  ReadOptions,
+  Segment,
+  ToolOutput,
+  UsageReport,
+} from "./types.ts"
 
 /**
  * Reads plain messages into neutral terms. `undefined`: a message is malformed, so that nothing can be said about what
@@ -20,14 +32,16 @@ export function readHistory(messages: readonly Message[], options: ReadOptions =
   const windowStart = findWindowStart(messages)
   const segments: Segment[] = []
   const outputs: ToolOutput[] = []
+  const origins: Origin[] = []
   for (const [messageIndex, message] of messages.entries()) {
     const reading: MessageReading = { messageIndex, firstSegment: segments.length, windowStart, rules }
-    for (const { segment, outputs: found } of readSteps(message, reading)) {
+    for (const { segment, outputs: found, origin } of readSteps(message, reading)) {
       segments.push(segment)
+      origins.push(origin)
       for (const output of found) outputs.push(output)
     }
   }
-  return { segments, outputs }
+  return { segments, outputs, origins }
 }
 
 /**
@@ -63,6 +77,7 @@ interface MessageReading {
 interface StepReading {
   segment: Segment
   outputs: ToolOutput[]
+  origin: Origin
 }
 
 function readSteps(
@@ -73,11 +88,14 @@ function readSteps(
   const sent = isSent(message)
   const context = describeContext(message, rules)
   const starts = startsRequests(info, windowStart)
-  const reports = starts && rules.model !== undefined && context.sameModel
   const steps = splitSteps(message)
+  const reports = starts && rules.model !== undefined && context.sameModel
+  const findReport = (parts: readonly Part[], saidTokens: number | undefined): UsageReport | undefined =>
+    reports ? readReport(parts, parts === steps.at(-1) ? info : undefined, saidTokens) : undefined
   let partIndex = 0
   return steps.map((parts, step) => {
     const outputs: ToolOutput[] = []
+    const renderings: Rendered[] = []
     const segment = emptySegment(info.role)
     if (starts) segment.requestedAt = createdAt(info)
     let saidTokens = 0
@@ -85,15 +103,17 @@ function readSteps(
       const place: OutputPlace = { messageIndex, partIndex, messageID: info.id, segment: firstSegment + step }
       const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
       if (output) outputs.push(output)
-      if (sent) saidTokens += addPart(segment, part, renderPart(info.role, part, context))
+      const rendered = sent ? renderPart(info.role, part, context) : "nothing"
+      renderings.push(rendered)
+      saidTokens += addPart(segment, part, rendered)
       if (sent && output) addContent(segment, renderResult(part, context, output))
       if (output && isPruneRequest(output)) segment.asksToClear = true
       partIndex++
     }
-    const report =
-      reports && readReport(parts, step === steps.length - 1 ? info : undefined, sent ? saidTokens : undefined)
+    const report = findReport(parts, sent ? saidTokens : undefined)
     if (report) segment.report = report
-    return { segment, outputs }
+    const origin = describeOrigin({ message, messageIndex, step, parts, rendered: renderings, outputs, sent, context })
+    return { segment, outputs, origin }
   })
 }
 
