@@ -48,13 +48,15 @@ export function countKept(
   return counts
 }
 
+type Checkpoint = Pick<CompactionSource, "checkpointId" | "summarizedBefore">
+
 /** Writes the rows of one history in order and keeps what earlier messages mean for later ones. */
 class SourceWriter {
   readonly sources: Source[] = []
   historyMessageCount = 0
   private readonly cleared: ReadonlySet<ToolOutput>
-  private readonly checkpoints = new Map<string, Origin>()
-  private latestCheckpoint: Origin | undefined
+  private readonly checkpoints = new Map<string, Checkpoint>()
+  private latestCheckpoint: Checkpoint | undefined
   private userTurns = 0
   /** Of the stored message at hand. */
   private isDraft = true
@@ -66,9 +68,9 @@ class SourceWriter {
 
   begin(origin: Origin): void {
     if (origin.kind === "prompt") this.userTurns++
-    if (origin.kind !== "checkpoint") return
-    this.checkpoints.set(origin.messageID, origin)
-    this.latestCheckpoint = origin
+    if (origin.summarizedBefore === undefined) return
+    this.latestCheckpoint = { checkpointId: origin.messageID, summarizedBefore: origin.summarizedBefore }
+    this.checkpoints.set(origin.messageID, this.latestCheckpoint)
   }
 
   addMessage(origin: Origin): void {
@@ -96,11 +98,10 @@ class SourceWriter {
   }
 
   private describeMessage(origin: Origin): Source {
-    const role = origin.step === undefined ? "user" : "assistant"
+    const place = this.describePlace(origin, origin.step === undefined ? "user" : "assistant", origin.answersInside)
     const checkpoint = this.findCheckpoint(origin)
-    if (checkpoint) return this.describeCompaction(origin, role, checkpoint)
-    if (origin.kind === "added") return this.describeAdded(origin)
-    return { type: "history", ...this.describePlace(origin, role, origin.answersInside) }
+    if (checkpoint) return { type: "compaction", ...checkpoint, ...place }
+    return origin.kind === "added" ? this.describeAdded(origin) : { type: "history", ...place }
   }
 
   private describeAdded({ messageIndex, messageID }: Origin): Source {
@@ -108,17 +109,8 @@ class SourceWriter {
     return { type: "runtime-context", messageIndex, messageID, role: "user", ...userTurn }
   }
 
-  private describeCompaction(origin: Origin, role: SourcePlace["role"], checkpoint: Origin): CompactionSource {
-    return {
-      type: "compaction",
-      checkpointId: checkpoint.messageID,
-      summarizedBefore: checkpoint.summarizedBefore ?? checkpoint.messageID,
-      ...this.describePlace(origin, role, []),
-    }
-  }
-
   /** A summary names the message that asked for it; the host's own faults leave summaries under other messages. */
-  private findCheckpoint({ kind, messageID, checkpointID }: Origin): Origin | undefined {
+  private findCheckpoint({ kind, messageID, checkpointID }: Origin): Checkpoint | undefined {
     if (kind === "checkpoint") return this.checkpoints.get(messageID)
     if (kind !== "summary") return undefined
     return checkpointID === undefined ? this.latestCheckpoint : this.checkpoints.get(checkpointID)
