@@ -49,11 +49,20 @@ export function readHistory(messages: readonly Message[], options: ReadOptions =
  * id; never by array position, since a retained tail stands behind newer messages. Compaction-only users do not count.
  */
 export function findRequestedModel(messages: readonly Message[]): Model | undefined {
-  const ordinary = messages.filter((message) => isMessage(message) && isOrdinaryUser(message))
-  const model = ordinary.toSorted(byCreation).at(-1)?.info["model"]
+  const model = findLatestUser(messages.filter((message) => isMessage(message) && isOrdinaryUser(message)))?.info[
+    "model"
+  ]
   if (!isRecord(model)) return undefined
   const { providerID, modelID } = model
   return isName(providerID) && isName(modelID) ? { providerID, modelID } : undefined
+}
+
+/** The one that the host answers: by creation time, then id. */
+export function findLatestUser(messages: readonly Message[]): Message | undefined {
+  return messages
+    .filter(({ info }) => info.role === "user")
+    .toSorted(byCreation)
+    .at(-1)
 }
 
 /** The largest time in the history, in milliseconds; at least 1. */
