@@ -4,6 +4,7 @@ import { isRecord } from "../dtc/plain.ts"
 import type { HostClient, ToolDefinition } from "../host.ts"
 import { describeArguments, readCount, readText } from "./arguments.ts"
 import { describePage } from "./page.ts"
+import { plural } from "./wording.ts"
 
 const DEADLINE_MS = 10_000
 const LISTED_MATCHES = 20
@@ -157,7 +158,7 @@ function listMatches(matches: readonly StoredOutput[]): string {
 function describeMatch({ callID, tool, input, output = "", calledAt, witnessCallID }: StoredOutput): string {
   const when = calledAt === undefined ? "" : `, ${new Date(calledAt).toISOString()}`
   const same = witnessCallID === undefined ? "" : `; the identical output of ${witnessCallID} came later`
-  const size = `${output.split("\n").length} lines, ${Buffer.byteLength(output)} bytes`
+  const size = `${plural(output.split("\n").length, "line")}, ${Buffer.byteLength(output)} bytes`
   return `- callID ${callID}: ${tool} ${shorten(describeInput(input))} (${size}${when}${same})`
 }
 

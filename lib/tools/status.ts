@@ -2,6 +2,7 @@ import type { Dispatches, Placeholder, RequestRecord } from "../dispatches.ts"
 import type { KeptCounts, Source, SourceMap, Stats } from "../dtc/types.ts"
 import type { ToolDefinition } from "../host.ts"
 import type { SkipReason } from "../request.ts"
+import { plural } from "./wording.ts"
 
 const LISTED_OUTPUTS = 12
 const LISTED_MESSAGES = 20
@@ -84,7 +85,7 @@ function describeCleared({ placeholders, stats, skipped }: RequestRecord): strin
   const listed = placeholders.slice(-LISTED_OUTPUTS)
   const left = placeholders.length - listed.length
   return [
-    `Cleared: ${placeholders.length} outputs, of which this plugin saved ${tokens(saved)}: ${counts}.`,
+    `Cleared: ${plural(placeholders.length, "output")}, of which this plugin saved ${tokens(saved)}: ${counts}.`,
     ...(left > 0 ? [`  The newest ${listed.length}; ${left} older ones are not listed:`] : []),
     ...listed.map(describePlaceholder),
   ]
@@ -136,7 +137,11 @@ function describeKept({ "already-cleared": _marked, ...kept }: KeptCounts, stats
   const counts = new Map(Object.entries(kept).map(([reason, count]) => [KEPT[reason] ?? reason, count]))
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
   if (total === 0) return "Kept: no tool output."
-  return `Kept: ${total} outputs: ${describeCounts(counts)}. The newest ${stats?.protectedSteps ?? 0} tool steps are protected.`
+  return `Kept: ${plural(total, "output")}: ${describeCounts(counts)}. ${describeProtection(stats?.protectedSteps ?? 0)}`
+}
+
+function describeProtection(steps: number): string {
+  return steps === 1 ? "The newest tool step is protected." : `The newest ${steps} tool steps are protected.`
 }
 
 function describeMap({ map, placeholders }: RequestRecord): string[] {
@@ -144,7 +149,7 @@ function describeMap({ map, placeholders }: RequestRecord): string[] {
   const { historyMessageCount, sources } = map
   const counts = describeCounts(countBy(sources, ({ type, role }) => (type === "history" ? role : ROWS[type])))
   return [
-    `Source map: ${sources.length} messages sent (${counts}), from ${historyMessageCount} stored ones.`,
+    `Source map: ${plural(sources.length, "message")} sent (${counts}), from ${plural(historyMessageCount, "stored one")}.`,
     ...(placeholders.length > 0 ? [describeClearedRows(map)] : []),
   ]
 }
