@@ -4,7 +4,7 @@ import { Dispatches, type RequestRecord } from "../../lib/dispatches.ts"
 import { describeProjection } from "../../lib/dtc/engine.ts"
 import type { Message } from "../../lib/dtc/types.ts"
 import { answers, catalogWith } from "../helpers/client.ts"
-import { MODEL, read, session, step, tokens, user } from "../helpers/history.ts"
+import { MODEL, read, session, step, user } from "../helpers/history.ts"
 import { longHistory, ROOMY, startInstance, type Instance } from "./instance.ts"
 
 const OTHER = { providerID: "other", modelID: "m" }
@@ -129,7 +129,8 @@ test("each request has its own map; sessions do not mix", async () => {
 
 function clearedIn(message: Message): Message {
   const copy = structuredClone(message)
-  Object.assign((copy.parts[1]?.["state"] as { time: object }).time, { compacted: 5 })
+  const state = copy.parts[1]?.["state"] as { time: object } | undefined
+  Object.assign(state?.time ?? {}, { compacted: 5 })
   return copy
 }
 

@@ -144,8 +144,8 @@ test("a session or a message that was deleted is told in plain words", async () 
 })
 
 const oddAnswers: [what: string, message: (options: MessageRequest) => unknown][] = [
-  ["rejects", rejects as never],
-  ["throws", throws as never],
+  ["rejects", rejects],
+  ["throws", throws],
   ["answers nothing", async () => undefined],
   ["answers no message", async () => ({ data: [] })],
   ["answers a message without parts", async () => ({ data: { info: { sessionID: "ses_1" } } })],
@@ -217,7 +217,7 @@ test("arguments of odd types count as not given, numbers may be texts", async ()
 
 test("it describes each argument, and what stands for not given", () => {
   const { tool: recallTool } = setUp()
-  const described = Object.entries(recallTool.args as Record<string, { type: string; description: string }>)
+  const described = Object.entries<{ type: string; description: string }>(recallTool.args)
   assert.deepEqual(
     described.map(([name, { type }]) => [name, type]),
     [

@@ -221,7 +221,10 @@ test("status, cleared outputs and source map tell the same counts, over generate
         assert.deepEqual(listed.toSorted(), completed.map(({ id }) => id).toSorted())
         assert.match(
           status,
-          new RegExp(`^Source map: ${map.sources.length} messages sent .* from ${map.historyMessageCount} stored`, "m"),
+          new RegExp(
+            `^Source map: ${map.sources.length} messages? sent .* from ${map.historyMessageCount} stored`,
+            "m",
+          ),
         )
       }
       for (const { partID } of projection.cleared) assert.ok(listed.includes(partID))
