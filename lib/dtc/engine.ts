@@ -1,7 +1,7 @@
 import { assertOptions } from "./options.ts"
 import { copyPlain, isRecord } from "./plain.ts"
 import { replayRequests, type ChosenSelection, type ReplayOptions, type ReplayResult } from "./replay.ts"
-import { sumSavings, type Selection } from "./select.ts"
+import type { Selection } from "./select.ts"
 import { countKept, describeSources } from "./sources.ts"
 import { findLatestTime, readHistory } from "./wire.ts"
 import type {
@@ -39,7 +39,7 @@ export function projectMessages(messages: readonly Message[], options: ProjectOp
   return {
     messages: copy,
     stats: describeStats(options, replay),
-    cleared: replay.cleared.map((selection) => describeCleared(selection, replay.slope)),
+    cleared: replay.cleared.map(describeCleared),
     requestIndex: replay.requestIndex,
     ...describeMap(describeSources(history, replay.cleared)),
     kept: countKept(history.outputs, replay, options.policy),
@@ -94,7 +94,8 @@ function applyMarks(messages: readonly Message[], selections: readonly Selection
 
 function describeStats({ inputBudget }: ProjectOptions, replay: ReplayResult): Stats {
   const { cleared, tokens, targetTokens, protectedSteps } = replay
-  const before = tokens === undefined ? undefined : tokens + sumSavings(cleared) * replay.slope
+  const before =
+    tokens === undefined ? undefined : tokens + cleared.reduce((sum, { savedTokens }) => sum + savedTokens, 0)
   return {
     foldedTools: cleared.length,
     redundantTools: cleared.filter(({ reason }) => reason === "redundant").length,
@@ -124,8 +125,8 @@ function describeMap(map: SourceMap | undefined): Pick<Projection, "sources" | "
   return { sources: map?.sources, historyMessageCount: map?.historyMessageCount }
 }
 
-function describeCleared({ output, reason, witness, requestIndex }: ChosenSelection, slope: number): ClearedOutput {
-  const { messageIndex, messageID, partID, callID, tool, savingsTokens } = output
+function describeCleared({ output, reason, witness, requestIndex, savedTokens }: ChosenSelection): ClearedOutput {
+  const { messageIndex, messageID, partID, callID, tool } = output
   return {
     messageIndex,
     messageID,
@@ -134,7 +135,7 @@ function describeCleared({ output, reason, witness, requestIndex }: ChosenSelect
     tool,
     reason,
     ...(witness && { witnessCallID: witness.callID }),
-    savedTokens: Math.floor(savingsTokens * slope),
+    savedTokens: Math.floor(savedTokens),
     requestIndex,
   }
 }

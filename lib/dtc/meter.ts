@@ -4,8 +4,8 @@ import type { Segment, UsageReport } from "./types.ts"
  * Chosen by `npm run bench:estimate` (docs/decisions/2026-12-01-calibration.md): what a token of the base estimate really
  * costs before growth has been seen, and how much seen growth outweighs that.
  */
-const PRIOR_SLOPE = 1.3
-const PRIOR_TOKENS = 4_000
+const PRIOR_SLOPE = 1.1
+const PRIOR_TOKENS = 2_000
 
 /** Growth that says nothing about the slope: too little, or so much per token that something else grew. */
 const LEAST_GROWTH_TOKENS = 200

@@ -167,7 +167,7 @@ export interface ClearedOutput {
   reason: ClearReason
   /** Redundant outputs only: the call whose later, identical output stays visible. */
   witnessCallID?: string
-  /** By the estimate in force, rounded down. */
+  /** By the estimate of the request that chose it, rounded down. */
   savedTokens: number
   /** The request that chose it, counted from 0 within the window. */
   requestIndex: number

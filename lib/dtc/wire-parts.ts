@@ -1,10 +1,10 @@
 import { isRecord } from "./plain.ts"
 import { FRAME_TOKENS, jsonTokens, textTokens } from "./tokens.ts"
-import { renderAttachments, renderFile } from "./wire-media.ts"
+import { renderAttachments, renderFile, type MediaContext } from "./wire-media.ts"
 import { isCleared } from "./wire-outputs.ts"
 import * as texts from "./wire-texts.ts"
 import { addRendered, type Rendered } from "./wire-texts.ts"
-import type { Model, Part, ToolOutput } from "./types.ts"
+import type { Part, ToolOutput } from "./types.ts"
 
 /** Every part kind of the host's schema; `tests/host-types.test.ts` fails to compile when the host adds one. */
 export type PartKind =
@@ -25,9 +25,7 @@ type Role = "assistant" | "user"
 type ToolStatus = "completed" | "error" | "pending" | "running"
 
 /** What a part's rendering depends on beside the part. */
-export interface MessageContext {
-  model: Model | undefined
-  estimateMedia: boolean
+export interface MessageContext extends MediaContext {
   /** The request's model wrote the message. True when no model is known: the larger cost counts. */
   sameModel: boolean
   /** Some reasoning of the message carries an Anthropic signature. */
@@ -46,7 +44,7 @@ const fixed =
 const PARTS: Readonly<Record<Role, Readonly<Record<PartKind, Renderer>>>> = {
   user: {
     text: (part) => (part["ignored"] || part["text"] === "" ? "nothing" : renderText(part["text"])),
-    file: (part, { model }) => renderFile(part, model),
+    file: renderFile,
     agent: nothing,
     compaction: fixed(texts.COMPACTION_TEXT),
     subtask: fixed(texts.SUBTASK_TEXT),
@@ -128,10 +126,10 @@ function renderCall(part: Part, context: MessageContext): Rendered {
   return addRendered(call, renderMetadata(part, context))
 }
 
-function renderCompleted(state: Record<string, unknown>, { model }: MessageContext, output: ToolOutput): Rendered {
+function renderCompleted(state: Record<string, unknown>, context: MessageContext, output: ToolOutput): Rendered {
   if (isCleared(state)) return texts.PLACEHOLDER_TOKENS
   if (output.text === undefined) return "unknown"
-  return addRendered(output.textTokens, renderAttachments(state["attachments"], model))
+  return addRendered(output.textTokens, renderAttachments(state["attachments"], context))
 }
 
 /** Provider options go back only to the model that they came from. */

@@ -9,18 +9,7 @@ import { readOutput, type OutputPlace } from "./wire-outputs.ts"
 import { renderPart, renderResult, type MessageContext } from "./wire-parts.ts"
 import { readReport } from "./wire-reports.ts"
 import { PRUNE_TOOL, REMINDER_START, type Rendered } from "./wire-texts.ts"
-import type {
-  History,
-  Message,
-  MessageInfo,
-  Model,
-  Origin,
-  Part,
-  ReadOptions,
-  Segment,
-  ToolOutput,
-  UsageReport,
-} from "./types.ts"
+import type { History, Message, MessageInfo, Model, Origin, Part, ReadOptions, Segment, ToolOutput } from "./types.ts"
 
 /**
  * Reads plain messages into neutral terms. `undefined`: a message is malformed, so that nothing can be said about what
@@ -89,41 +78,66 @@ interface StepReading {
   origin: Origin
 }
 
-function readSteps(
-  message: Message,
-  { messageIndex, firstSegment, windowStart, rules }: MessageReading,
-): StepReading[] {
-  const { info } = message
-  const sent = isSent(message)
-  const context = describeContext(message, rules)
-  const starts = startsRequests(info, windowStart)
+/** What the steps of one message have in common. */
+interface MessageFacts {
+  message: Message
+  context: MessageContext
+  /** It reaches the model. */
+  sent: boolean
+  /** Its steps were requests of this window, … */
+  starts: boolean
+  /** … and of the request's own model. */
+  reports: boolean
+}
+
+function readSteps(message: Message, reading: MessageReading): StepReading[] {
+  const { messageIndex, firstSegment } = reading
+  const facts = describeMessage(message, reading)
   const steps = splitSteps(message)
-  const reports = starts && rules.model !== undefined && context.sameModel
-  const findReport = (parts: readonly Part[], saidTokens: number | undefined): UsageReport | undefined =>
-    reports ? readReport(parts, parts === steps.at(-1) ? info : undefined, saidTokens) : undefined
   let partIndex = 0
   return steps.map((parts, step) => {
-    const outputs: ToolOutput[] = []
-    const renderings: Rendered[] = []
-    const segment = emptySegment(info.role)
-    if (starts) segment.requestedAt = createdAt(info)
-    let saidTokens = 0
-    for (const part of parts) {
-      const place: OutputPlace = { messageIndex, partIndex, messageID: info.id, segment: firstSegment + step }
-      const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
-      if (output) outputs.push(output)
-      const rendered = sent ? renderPart(info.role, part, context) : "nothing"
-      renderings.push(rendered)
-      saidTokens += addPart(segment, part, rendered)
-      if (sent && output) addContent(segment, renderResult(part, context, output))
-      if (output && isPruneRequest(output)) segment.asksToClear = true
-      partIndex++
-    }
-    const report = findReport(parts, sent ? saidTokens : undefined)
-    if (report) segment.report = report
-    const origin = describeOrigin({ message, messageIndex, step, parts, rendered: renderings, outputs, sent, context })
-    return { segment, outputs, origin }
+    const start = { messageIndex, partIndex, messageID: message.info.id, segment: firstSegment + step }
+    partIndex += parts.length
+    return readStep(parts, start, facts, { step, isLast: step === steps.length - 1 })
   })
+}
+
+function describeMessage(message: Message, { windowStart, rules }: MessageReading): MessageFacts {
+  const { info } = message
+  const context = describeContext(message, rules)
+  const starts = startsRequests(info, windowStart)
+  const reports = starts && rules.model !== undefined && context.sameModel
+  return { message, context, sent: isSent(message), starts, reports }
+}
+
+function readStep(
+  parts: readonly Part[],
+  start: OutputPlace,
+  facts: MessageFacts,
+  { step, isLast }: { step: number; isLast: boolean },
+): StepReading {
+  const { message, context, sent, starts, reports } = facts
+  const { info } = message
+  const outputs: ToolOutput[] = []
+  const rendered: Rendered[] = []
+  const segment = emptySegment(info.role)
+  let saidTokens = 0
+  for (const [index, part] of parts.entries()) {
+    const place = { ...start, partIndex: start.partIndex + index }
+    const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
+    if (output) outputs.push(output)
+    const own = sent ? renderPart(info.role, part, context) : "nothing"
+    rendered.push(own)
+    saidTokens += addPart(segment, part, own)
+    if (sent && output) addContent(segment, renderResult(part, context, output))
+  }
+  segment.asksToClear = outputs.some(isPruneRequest)
+  if (starts) segment.requestedAt = createdAt(info)
+  const report = reports && readReport(parts, isLast ? info : undefined, sent ? saidTokens : undefined)
+  if (report) segment.report = report
+  const { messageIndex } = start
+  const origin = describeOrigin({ message, messageIndex, step, parts, rendered, outputs, sent, context })
+  return { segment, outputs, origin }
 }
 
 function emptySegment(role: string): Segment {

@@ -112,7 +112,7 @@ test("source map: each row is the message on the wire, over both APIs", { timeou
     await host.prompt(id, "", { model: "claude/large", parts: [{ type: "text", text: "And this?" }, image] })
     await queueTwo(scenario, id)
     await abortTool(scenario, id)
-    await say("Once more.")
+    await say("Once more.", [{ tools: [read("a.txt")] }])
 
     const first = await findMapped(scenario, id)
     const counts = await assertMapsHold(scenario, id, first)
