@@ -74,6 +74,11 @@ test("each added context names the user's turn that it stands in", () => {
   )
 })
 
+test("an empty prompt is a turn of the user's all the same", () => {
+  const [row] = mapOf(session(userParts(), added("context"))) ?? []
+  assert.deepEqual([row?.messageIndex, row?.type === "runtime-context" && row.userTurn], [1, 0])
+})
+
 test("repeated texts and equal times: rows differ by index and id alone", () => {
   const same = { time: { created: 1_000 } }
   const messages = session(
@@ -277,6 +282,14 @@ test("media of a tool result goes where the provider can take it", () => {
     ])
 })
 
+test("one attachment that the provider cannot take is enough for a message of its own", () => {
+  const nova = { ...BEDROCK, apiID: "nova" }
+  const rowsWith = (...media: unknown[]): unknown =>
+    describeProjection(withMedia(...media), { model: nova })?.sources.length
+  assert.equal(rowsWith(PNG), 5)
+  assert.equal(rowsWith(PNG, { mime: "application/pdf" }), 6)
+})
+
 test("a cleared or failed result has no media", () => {
   const hidden = read("a.png", "x", { attachments: [PNG], time: { start: 1, compacted: 5 } })
   const unfinished = { ...pending("running", {}), attachments: [PNG] }
@@ -386,6 +399,17 @@ test("cleared outputs stand beside the row that sends their placeholder, whoever
     ],
   )
   assert.deepEqual(kept, { "already-cleared": 1, small: 2 })
+})
+
+test("a mark on a call that did not complete clears nothing", () => {
+  const marked = {
+    ...failed("read", {}, "boom"),
+    state: { status: "error", input: {}, error: "boom", time: { compacted: 5 } },
+  }
+  assert.deepEqual(
+    mapOf(session(user("go"), step(marked)))?.map(({ cleared }) => cleared),
+    [undefined, undefined, undefined],
+  )
 })
 
 test("what stays is counted by reason: protected steps, and what waits until something presses", () => {

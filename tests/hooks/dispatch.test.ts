@@ -180,7 +180,7 @@ test("a deleted session and a disposed instance are forgotten", async () => {
 test("what a getter gives is a copy", async () => {
   const instance = startInstance()
   await send(instance)
-  const before = instance.dispatches.findRecord("ses_1")
+  const before = structuredClone(instance.dispatches.findRecord("ses_1"))
   for (const row of mapOf(instance)?.sources ?? []) Object.assign(row, { messageIndex: 99, cleared: [] })
   const record = instance.dispatches.findRecord("ses_1")
   Object.assign(record?.placeholders[0] ?? {}, { tool: "forged" })
@@ -221,6 +221,7 @@ test("a native compaction is no request of the conversation", async () => {
   await instance.compacting("ses_1")
   await transform(instance, longHistory())
   await dispatch(instance, messages, { agent: "compaction" })
+  await dispatch(instance, messages)
   assert.deepEqual(instance.dispatches.findRecord("ses_1"), before)
 })
 
@@ -232,6 +233,7 @@ test("a request whose session cannot be read counts where it is dispatched, with
   const record = instance.dispatches.findRecord("ses_1")
   assert.deepEqual([record?.skipped, record?.map, record?.placeholders], ["malformed-message", undefined, []])
   await send(instance)
+  await dispatch(instance, longHistory())
   assert.notEqual(mapOf(instance), undefined)
 })
 

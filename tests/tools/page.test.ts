@@ -51,6 +51,7 @@ const long: [what: string, text: string][] = [
   ["2,001 lines by the host's count", "x\n".repeat(2_000)],
   ["5,000 lines", Array.from({ length: 5_000 }, (_, index) => `line ${index}`).join("\n")],
   ["51,201 bytes", `${"a".repeat(100)}\n`.repeat(507) + "b"],
+  ["lines that fill a page to the last byte", `${"a".repeat(99)}\n`.repeat(600)],
   ["one line of 200,000 bytes", "abcdefghij".repeat(20_000)],
   ["one line of emoji", "🙂".repeat(30_000)],
   ["one line of emoji, one off", `a${"🙂".repeat(30_000)}`],
