@@ -25,15 +25,15 @@ export function describeOrigin(reading: StepParts): Origin {
   const { message, messageIndex, step, parts, sent, context } = reading
   const { info } = message
   const kind = findKind(message)
-  const answered = sent ? findAnswers(reading) : []
+  const { answers, answersInside } = sent ? findAnswers(reading) : NO_ANSWERS
   const origin: Origin = {
     kind,
     messageIndex,
     messageID: info.id,
     sends: sent && sendsMessage(reading),
-    movesMedia: sent && combine(parts.map((part) => movesPartMedia(part, context.model))),
-    answers: answered.filter(({ inside }) => !inside).map(({ output }) => output),
-    answersInside: answered.filter(({ inside }) => inside).map(({ output }) => output),
+    movesMedia: sent && findCertainty(parts, (part) => movesPartMedia(part, context.model)),
+    answers,
+    answersInside,
     isUnfinished: info.role === "assistant" && !info["error"] && !isCompleted(info["time"]),
   }
   if (info.role === "assistant") origin.step = step
@@ -69,19 +69,22 @@ type Certainty = boolean | undefined
 function sendsMessage({ message, parts, rendered, context }: StepParts): Certainty {
   const { role } = message.info
   if (parts.some((part) => part.type === "tool" && !isNamedCall(role, part))) return undefined
-  return combine(
-    parts.map((part, index) => {
-      if (rendered[index] === "nothing" && !isEmptyText(role, part)) return false
-      if (!isFamiliar(role, part)) return undefined
-      return role === "user" || holdsPlace(part, context)
-    }),
-  )
+  return findCertainty(parts, (part, index) => {
+    if (rendered[index] === "nothing" && !isEmptyText(role, part)) return false
+    if (!isFamiliar(role, part)) return undefined
+    return role === "user" || holdsPlace(part, context)
+  })
 }
 
-/** True for one that is certain; else uncertain for one that is. */
-function combine(certainties: readonly Certainty[]): Certainty {
-  if (certainties.includes(true)) return true
-  return certainties.includes(undefined) ? undefined : false
+/** Whether it holds for some part: true for one that is certain, else uncertain for one that is. */
+function findCertainty(parts: readonly Part[], holds: (part: Part, index: number) => Certainty): Certainty {
+  let certainty: Certainty = false
+  for (const [index, part] of parts.entries()) {
+    const found = holds(part, index)
+    if (found) return true
+    if (found === undefined) certainty = undefined
+  }
+  return certainty
 }
 
 function isNamedCall(role: string, part: Part): boolean {
@@ -144,15 +147,20 @@ function fieldOf(value: unknown, key: string): unknown {
   return isRecord(value) ? value[key] : undefined
 }
 
-interface Answered {
-  output: ToolOutput
-  /** The provider ran the tool: its result stands beside the call. */
-  inside: boolean
-}
+type Answers = Pick<Origin, "answers" | "answersInside">
 
-function findAnswers({ parts, outputs }: StepParts): Answered[] {
+const NO_ANSWERS: Answers = { answers: [], answersInside: [] }
+
+/** The result of a tool that the provider ran stands beside its call. */
+function findAnswers({ parts, outputs }: StepParts): Answers {
+  if (outputs.length === 0) return NO_ANSWERS
   const tools = parts.filter(({ type }) => type === "tool")
-  return outputs.map((output, index) => ({ output, inside: isProviderExecuted(tools[index]) }))
+  const isInside = (_output: ToolOutput, index: number): boolean => isProviderExecuted(tools[index])
+  if (!outputs.some(isInside)) return { answers: outputs, answersInside: [] }
+  return {
+    answers: outputs.filter((output, index) => !isInside(output, index)),
+    answersInside: outputs.filter(isInside),
+  }
 }
 
 function isProviderExecuted(part: Part | undefined): boolean {
