@@ -25,7 +25,7 @@ const policyKeys: Record<keyof Policy, true> = {
   calibrate: true,
 }
 const rootKeys: Record<keyof Config, true> = { enabled: true, debug: true, dtc: true, tool: true, models: true }
-const toolKeys: Record<keyof Config["tool"], true> = { enabled: true }
+const toolKeys: Record<keyof Config["tool"], true> = { enabled: true, recall: true }
 const entryKeys: Record<keyof ModelEntry, true> = { ...policyKeys, limit: true }
 const limitKeys: Record<keyof Limit, true> = { context: true, input: true, output: true }
 

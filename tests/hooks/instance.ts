@@ -1,6 +1,7 @@
 import { types } from "node:util"
 import { Catalog } from "../../lib/catalog.ts"
 import type { Config } from "../../lib/config/types.ts"
+import { Dispatches } from "../../lib/dispatches.ts"
 import { Controls } from "../../lib/dtc/state.ts"
 import type { Message } from "../../lib/dtc/types.ts"
 import { createHooks } from "../../lib/hooks.ts"
@@ -17,6 +18,7 @@ export const ROOMY = { context: 200_000, output: 131_072 }
 export interface Instance {
   fake: FakeClient
   controls: Controls
+  dispatches: Dispatches
   transform: (messages: unknown) => Promise<void>
   /** The hook as the host calls it, with whatever arguments. */
   call: (hook: HookName, ...args: unknown[]) => Promise<void>
@@ -35,6 +37,7 @@ export type HookName = Exclude<keyof Hooks, "tool">
 export const HOOK_NAMES: readonly HookName[] = [
   "experimental.chat.messages.transform",
   "experimental.session.compacting",
+  "chat.message",
   "chat.params",
   "event",
   "dispose",
@@ -48,16 +51,26 @@ export function startInstance(
   const fake = createClient({ providers: answers(catalogWith(NARROW)), ...script })
   const stable = { stablePrefix: true, clearAtLeastRatio: 0, estimateMedia: true, calibrate: true }
   const dtc = { ...DEFAULT_POLICY, ...stable, protectRecentSteps: 1, protectRecentTokens: 0, enabled: true }
-  const config: Config = { enabled: true, debug, dtc, tool: { enabled: true }, models }
+  const config: Config = { enabled: true, debug, dtc, tool: { enabled: true, recall: true }, models }
   const controls = new Controls()
+  const dispatches = new Dispatches()
   const log = new Log(fake.client, debug, [])
   let elapsedMs = 0
   const lookup = new Catalog({ client: fake.client, outputTokenMax, clock: () => elapsedMs })
-  const hooks = createHooks({ config, catalog: lookup, controls, log, outputTokenMax, now: () => 1_800_000_000_000 })
+  const hooks = createHooks({
+    config,
+    catalog: lookup,
+    controls,
+    dispatches,
+    log,
+    outputTokenMax,
+    now: () => 1_800_000_000_000,
+  })
   const call: Instance["call"] = (name, ...args) => (hooks[name] as (...given: unknown[]) => Promise<void>)(...args)
   return {
     fake,
     controls,
+    dispatches,
     call,
     transform: (messages) => call("experimental.chat.messages.transform", {}, { messages }),
     compacting: (sessionID) => call("experimental.session.compacting", { sessionID }, { context: [] }),
@@ -77,7 +90,8 @@ interface RequestLine {
 }
 
 function requestLines(fake: FakeClient): RequestLine[] {
-  return fake.logged().filter(({ level }) => level === "debug") as unknown as RequestLine[]
+  const lines = fake.logged().filter(({ level, message }) => level === "debug" && message !== "request dispatched")
+  return lines as unknown as RequestLine[]
 }
 
 function describeOutcome(message: string, { reason, forced }: RequestLine["extra"]): string {
