@@ -4,13 +4,18 @@ import { loadConfig } from "./lib/config/load.ts"
 import { Controls } from "./lib/dtc/state.ts"
 import { createHooks } from "./lib/hooks.ts"
 import type { Hooks, PluginInput, PluginModule } from "./lib/host.ts"
+import { registerContextHook } from "./lib/host2/setup.ts"
+import type { SetupContext, SetupModule } from "./lib/host2/types.ts"
 import { Log } from "./lib/log.ts"
 import { PRUNE_TOOL } from "./lib/dtc/wire-texts.ts"
 import { findOutputTokenMax } from "./lib/request.ts"
 import { createPruneTool } from "./lib/tools/prune.ts"
 
-/** The only export of this module: the host's older loader calls every export as a plugin. */
-const plugin: PluginModule = { id: "opencode-dcp", server }
+/**
+ * The only export of this module: the host's older loader calls every export as a plugin. OpenCode 1.x calls `server` and
+ * ignores `setup`, 2.x the other way round.
+ */
+const plugin: PluginModule & SetupModule = { id: "opencode-dcp", server, setup }
 
 export default plugin
 
@@ -27,4 +32,10 @@ async function server({ client, directory }: PluginInput, options?: unknown): Pr
   const catalog = new Catalog({ client, outputTokenMax, clock: () => performance.now() })
   const hooks = createHooks({ config, catalog, controls, log, outputTokenMax, now: () => Date.now() })
   return config.tool.enabled ? { ...hooks, tool: { [PRUNE_TOOL]: createPruneTool({ controls, log }) } } : hooks
+}
+
+/** Registers the context hook; the configuration is read when the first request needs it. */
+async function setup(context: SetupContext): Promise<void> {
+  const { env } = process
+  await registerContextHook(context, { env, home: homedir(), workingDirectory: () => process.cwd() })
 }

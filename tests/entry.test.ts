@@ -84,9 +84,9 @@ async function clearedBy(hooks: Hooks): Promise<string[]> {
   return clearedTargets(messages)
 }
 
-test("the module has one export, and the plugin is an id and a server", () => {
+test("the module has one export, and the plugin is an id, a server for 1.x and a setup for 2.x", () => {
   assert.deepEqual(Object.keys(entryModule), ["default"])
-  assert.deepEqual(Object.keys(plugin), ["id", "server"])
+  assert.deepEqual(Object.keys(plugin), ["id", "server", "setup"])
   assert.equal(plugin.id, "opencode-dcp")
 })
 
