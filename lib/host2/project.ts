@@ -83,6 +83,10 @@ function clearResult(message: object, partIndex: number): object {
     return index === partIndex && isRecord(part) ? { ...part, result: { ...CLEARED_RESULT } } : part
   })
   const prototype: object | null = Object.getPrototypeOf(message)
-  const replacement: object = Object.create(prototype, Object.getOwnPropertyDescriptors(message))
-  return Object.defineProperty(replacement, "content", { value: content, enumerable: true, writable: true })
+  const fields = Object.getOwnPropertyDescriptors(message)
+  const replacement: object = Object.create(prototype, {
+    ...fields,
+    content: { value: content, enumerable: true, writable: true, configurable: true },
+  })
+  return replacement
 }
