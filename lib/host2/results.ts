@@ -6,7 +6,7 @@ import type { LoweredPart } from "./types.ts"
 /** What a lowered tool result says, in the forms that the host's result values have. */
 export interface ResultReading {
   outcome: OutputFacts["outcome"]
-  /** What the model reads; `undefined` when it is more than text. */
+  /** What the model reads, files apart; `undefined` when that cannot be told. */
   text: string | undefined
   /** Of everything that can be sized. */
   tokens: number
@@ -59,11 +59,12 @@ function describeJson(value: unknown): ResultReading {
 
 /** A list of texts and files; the host joins texts by a line break. */
 function describeContent(items: readonly unknown[]): ResultReading {
-  const texts = items.map((item) => (isRecord(item) && item["type"] === "text" ? item["text"] : undefined))
-  if (texts.every((text) => typeof text === "string"))
-    return { ...describeText(texts.join("\n")), exitCode: readExitSentence(texts) }
-  const tokens = texts.reduce<number>((sum, text) => sum + (typeof text === "string" ? textTokens(text) : 0), 0)
-  return { ...UNREADABLE, outcome: "completed", tokens, attachments: true }
+  const texts = items.flatMap((item) =>
+    isRecord(item) && item["type"] === "text" && typeof item["text"] === "string" ? [item["text"]] : [],
+  )
+  const others = texts.length < items.length
+  const exitCode = others ? "absent" : readExitSentence(texts)
+  return { ...describeText(texts.join("\n")), unknownSize: others, attachments: others, exitCode }
 }
 
 function readExitCode(account: Record<string, unknown> | undefined): OutputFacts["exitCode"] {

@@ -112,12 +112,9 @@ export function textOf(call: Call): string {
 
 function contentOf({ tool: name, said, exit = 0, form = "full", picture = false }: Call): ToolContent[] {
   const sentence = `Command exited with code ${exit}.`
-  if (name === "bash" && form === "full") return [textItem(said), textItem(sentence)]
-  if (name === "bash") return [textItem(`${said}${sentence}`)]
-  if (name === "read" && form === "full" && !picture) return []
-  return picture
-    ? [textItem(said), { type: "file", uri: "data:image/png;base64,", mime: "image/png" }]
-    : [textItem(said)]
+  if (picture) return [textItem(said), { type: "file", uri: "data:image/png;base64,", mime: "image/png" }]
+  if (name === "bash") return form === "full" ? [textItem(said), textItem(sentence)] : [textItem(`${said}${sentence}`)]
+  return name === "read" && form === "full" ? [] : [textItem(said)]
 }
 
 const textItem = (value: string): ToolContent => ({ type: "text", text: value })
