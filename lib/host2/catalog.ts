@@ -10,13 +10,13 @@ interface ContextCatalogOptions {
 }
 
 /**
- * Input budgets out of the host's catalog. The host shows its catalog to a callback, once on registration and again after
- * each change; the first request registers it. A host without a catalog, or one that does not answer, knows no budget.
+ * Input budgets out of the host's catalog. The host shows its catalog to a callback whenever it makes it anew; the first
+ * request registers that callback. A host without a catalog, or one that does not answer, knows no budget.
  */
 export class ContextCatalog {
   private readonly options: ContextCatalogOptions
   private budgets: ReadonlyMap<string, ReadonlyMap<string, number>> | undefined
-  private registration: Promise<void> | undefined
+  private registration: Promise<"refused" | undefined> | undefined
 
   constructor(options: ContextCatalogOptions) {
     this.options = options
@@ -32,18 +32,24 @@ export class ContextCatalog {
     return this.budgets?.get(providerID)?.get(modelID)
   }
 
-  /** Asks the host to show its catalog and waits for it, two seconds at most and once. It never rejects. */
+  /** Asks the host to show its catalog and waits for it, two seconds at most and once; a refusal is asked again. */
   async ask(): Promise<void> {
     this.registration ??= withDeadline(this.register())
-    await this.registration
+    if ((await this.registration) === "refused") this.registration = undefined
   }
 
-  /** A refusal is asked again by the next request. */
-  private async register(): Promise<void> {
+  /**
+   * A host that has finished loading its plugins shows a catalog only when it makes it anew (1.18.33, whose loader of this
+   * form offers a catalog already).
+   */
+  private async register(): Promise<"refused" | undefined> {
     try {
-      await this.options.context.catalog?.transform((draft) => this.read(draft))
+      const { catalog } = this.options.context
+      await catalog?.transform((draft) => this.read(draft))
+      if (!this.known) await catalog?.reload?.()
+      return undefined
     } catch {
-      this.registration = undefined
+      return "refused"
     }
   }
 
@@ -57,11 +63,14 @@ export class ContextCatalog {
   }
 }
 
-async function withDeadline(work: Promise<void>): Promise<void> {
+async function withDeadline<T>(work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<void>((resolve) => (timer = setTimeout(resolve, DEADLINE_MS)))
-  await Promise.race([deadline, work])
+  const deadline = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), DEADLINE_MS)
+  })
+  const answer = await Promise.race([deadline, work])
   clearTimeout(timer)
+  return answer
 }
 
 /** By provider and model. A provider that is listed twice is ambiguous and has none. */

@@ -9,7 +9,7 @@ export interface SetupContext {
   session?: { hook(name: "context", callback: (event: ContextEvent) => Promise<void>): Promise<unknown> }
   /** Of the plugin's entry in the host's configuration. */
   options?: unknown
-  catalog?: { transform(callback: (draft: CatalogDraft) => void): Promise<unknown> }
+  catalog?: { transform(callback: (draft: CatalogDraft) => void): Promise<unknown>; reload?(): Promise<unknown> }
   location?: { directory?: unknown }
 }
 

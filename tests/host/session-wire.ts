@@ -1,25 +1,30 @@
 import type { ContentPart, HostMessage, MediaPart, ResultPart, ResultValue } from "../host2/lowering.ts"
 import type { JsonRecord } from "./json.ts"
 
-/** How the host's newer core writes lowered messages for OpenAI's chat API. */
+/**
+ * How the host's newer core writes lowered messages for OpenAI's chat API: pictures of tool results follow the results as a
+ * user message, and a system message is an update at the end of the user message before it.
+ */
 export function encodeForOpenAI(messages: readonly HostMessage[]): JsonRecord[] {
   const encoded: JsonRecord[] = []
-  let media: JsonRecord[] = []
-  for (const message of messages) {
-    if (message.role !== "tool" && media.length > 0) {
-      encoded.push({ role: "user", content: media })
-      media = []
-    }
-    encoded.push(...encodeMessage(message))
-    if (message.role === "tool") media.push(...message.content.flatMap(encodeResultMedia))
+  for (const [index, message] of messages.entries()) {
+    const previous = encoded.at(-1)
+    if (message.role === "system" && typeof previous?.["content"] === "string" && previous["role"] === "user")
+      encoded[encoded.length - 1] = { ...previous, content: `${previous["content"]}\n${describeUpdate(message)}` }
+    else encoded.push(...encodeMessage(message))
+    if (message.role === "tool" && messages[index + 1]?.role !== "tool")
+      encoded.push(...encodeResultMedia(messages.slice(0, index + 1)))
   }
-  return media.length > 0 ? [...encoded, { role: "user", content: media }] : encoded
+  return encoded
 }
+
+const describeUpdate = ({ content }: HostMessage): string => `<system-update>\n${joinTexts(content)}\n</system-update>`
 
 function encodeMessage(message: HostMessage): JsonRecord[] {
   const { role, content } = message
   if (role === "tool") return content.filter(isResult).map(encodeResult)
   if (role === "assistant") return [encodeAssistant(content)]
+  if (role === "system") return [{ role: "user", content: describeUpdate(message) }]
   if (content.every(({ type }) => type === "text")) return [{ role, content: joinTexts(content) }]
   return [{ role, content: content.map(encodeUserPart) }]
 }
@@ -56,10 +61,15 @@ function describeValue({ type, value }: ResultValue): string {
   return typeof value === "string" ? value : JSON.stringify(value)
 }
 
-const encodeResultMedia = (part: ContentPart): JsonRecord[] =>
-  isResult(part) && part.result.type === "content"
-    ? part.result.value.flatMap((item) => (item.type === "file" ? [encodeMedia({ data: item.uri })] : []))
-    : []
+/** Of the tool messages at the end. */
+function encodeResultMedia(messages: readonly HostMessage[]): JsonRecord[] {
+  const answers = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1)
+  const results = answers.flatMap(({ content }) => content.filter(isResult))
+  const files = results.flatMap(({ result }) =>
+    result.type === "content" ? result.value.flatMap((item) => (item.type === "file" ? [item] : [])) : [],
+  )
+  return files.length > 0 ? [{ role: "user", content: files.map(({ uri }) => encodeMedia({ data: uri })) }] : []
+}
 
 const isResult = (part: ContentPart): part is ResultPart => part.type === "tool-result"
 

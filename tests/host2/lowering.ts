@@ -3,16 +3,7 @@
  * the 1.18.33 binary carries out for its session API, and what the documentation of 2.x changes. `tests/host/session-api.host.ts`
  * holds the first against the requests that the binary really sends.
  */
-import type {
-  AssistantEntry,
-  AssistantRow,
-  FileAttachment,
-  ModelRef,
-  ProviderMetadata,
-  Row,
-  ToolContent,
-  ToolEntry,
-} from "./rows.ts"
+import type { AssistantEntry, FileAttachment, ModelRef, ProviderMetadata, Row, ToolContent, ToolEntry } from "./rows.ts"
 
 export type Dialect = "1.18.33" | "2.x"
 
@@ -67,10 +58,10 @@ export interface HostMessageFields {
 
 /** The host's messages are instances of a class, their parts plain objects. */
 export class HostMessage {
-  readonly id?: string
-  readonly role!: HostMessageFields["role"]
-  content!: ContentPart[]
-  readonly metadata?: Record<string, unknown>
+  declare readonly id?: string
+  declare readonly role: HostMessageFields["role"]
+  declare readonly content: ContentPart[]
+  declare readonly metadata?: Record<string, unknown>
 
   constructor(fields: HostMessageFields) {
     Object.assign(this, withoutUndefined(fields))
@@ -293,5 +284,3 @@ function describeCheckpoint(summary: string, recent: string): string {
 function withoutUndefined<T extends object>(fields: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }
-
-export type { AssistantRow }
