@@ -158,7 +158,7 @@ test("before it registers, `setup` reads the host's hook and nothing else", asyn
     })
   const context = watch({ session: watch({ hook: async () => void touched.push("registered") }, "session.") }, "")
   const surroundings = { env: {}, home: "/", workingDirectory: () => "/" }
-  await registerContextHook(context as SetupContext, surroundings)
+  await registerContextHook(context, surroundings)
   assert.deepEqual(touched, ["session", "session.hook", "registered"])
 })
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { lowerRows, type Dialect, type HostMessageFields } from "./lowering.ts"
+import { fieldsOf, lowerRows, type Dialect } from "./lowering.ts"
 import type { AssistantEntry, ModelRef, Row, ToolEntry, ToolState } from "./rows.ts"
 
 const MODEL: ModelRef = { providerID: "lab", id: "lab-1" }
@@ -237,7 +237,7 @@ const TABLE: readonly [what: string, row: Row, expected: Expected][] = [
   ],
   [
     "a failure of the provider's own",
-    assistant([toolEntry({ ...failed, result: "no" } as ToolState, { executed: true })]),
+    assistant([toolEntry({ ...failed, result: "no" }, { executed: true })]),
     [wrote(call({ providerExecuted: true }), result({ type: "error", value: "no" }, { providerExecuted: true }))],
   ],
   [
@@ -271,7 +271,7 @@ R
 for (const [what, row, expected] of TABLE)
   for (const dialect of ["1.18.33", "2.x"] as const)
     test(`${what}, ${dialect}`, () => {
-      const lowered = lowerRows([row], MODEL, dialect).map((message): HostMessageFields => ({ ...message }))
+      const lowered = lowerRows([row], MODEL, dialect).map(fieldsOf)
       const messages = lowered.map(({ metadata, ...message }) =>
         metadata && Object.keys(metadata).length > 0 ? { ...message, metadata } : message,
       )

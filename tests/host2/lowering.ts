@@ -68,6 +68,9 @@ export class HostMessage {
   }
 }
 
+/** The message as plain data. */
+export const fieldsOf = (message: HostMessage): HostMessageFields => structuredClone(message)
+
 interface Rules {
   dialect: Dialect
   /** The request's. */
@@ -96,8 +99,8 @@ export function lowerRows(rows: readonly Row[], model: ModelRef, dialect: Dialec
   return rows.flatMap((row) => lowerRow(row, { model, dialect }))
 }
 
-function lowerRow<Type extends Row["type"]>(row: RowsOf[Type], rules: Rules): HostMessage[] {
-  const lower = ROWS[row.type as Type]
+function lowerRow(row: Row, rules: Rules): HostMessage[] {
+  const lower = ROWS[row.type] as (row: Row, rules: Rules) => HostMessage[]
   return lower(row, rules)
 }
 
