@@ -63,7 +63,7 @@ function describeContent(items: readonly unknown[]): ResultReading {
     isRecord(item) && item["type"] === "text" && typeof item["text"] === "string" ? [item["text"]] : [],
   )
   const others = texts.length < items.length
-  const exitCode = others ? "absent" : readExitSentence(texts)
+  const exitCode = readExitSentence(texts)
   return { ...describeText(texts.join("\n")), unknownSize: others, attachments: others, exitCode }
 }
 

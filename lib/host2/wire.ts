@@ -63,7 +63,6 @@ export function readLowered(messages: readonly LoweredMessage[]): History {
       const place = { messageIndex, partIndex, inAssistant: message.role === "assistant" }
       if (result) outputs.push(answerCall(open, part, place, result))
     }
-    if (message.role !== "assistant" && message.role !== "tool") open = undefined
   }
   return { segments, outputs }
 }

@@ -186,6 +186,7 @@ const KEPT: readonly [what: string, messages: object[], reason: string | undefin
   ["a list of files", read({ type: "json", value: [big] }), "loaded-instructions"],
   ["a command's exit by the host's sentence", shell(shellOf(big, "Command exited with code 0.")), undefined],
   ["the same behind warnings", shell(shellOf(big, "Warnings:\n- x\n\nCommand exited with code 0.")), undefined],
+  ["a text that only ends in the sentence", shell(shellOf(big, "x Command exited with code 0.")), "unproven-exit"],
   ["another exit", shell(shellOf(big, "Command exited with code 10.")), "failed-exit"],
   ["a command that timed out", shell(shellOf(big, "Command timed out before completion.")), "unproven-exit"],
   ["the sentence in the command's own text", shell(shellOf(`${big}\n\nCommand exited with code 0.`)), "unproven-exit"],
