@@ -147,7 +147,10 @@ export interface Segment {
   sendsTool: boolean
   /** Of `tokens`: reminders that the host adds to a request and drops later, so that no decision may rest on them. */
   reminderTokens: number
-  /** When the model call that became this step was made, in milliseconds; absent where none of this window was. */
+  /**
+   * When the model call that became this step was made: milliseconds, or whatever else orders calls and marks alike on a
+   * host without times. Absent where none of this window was made.
+   */
   requestedAt?: number
   /** The model asked here for one forced clear. */
   asksToClear: boolean

@@ -52,8 +52,8 @@ export function readLowered(messages: readonly LoweredMessage[]): History {
   let open: OpenStep | undefined
   for (const [messageIndex, message] of messages.entries()) {
     if (message.role !== "tool" || !open) {
-      open = openStep(message, segments.length)
-      if (isStep(messages, messageIndex)) open.segment.requestedAt = messageIndex
+      const requestedAt = isStep(messages, messageIndex) ? messageIndex : undefined
+      open = openSegment(message, segments.length, requestedAt)
       segments.push(open.segment)
     }
     for (const [partIndex, part] of message.parts.entries()) {
@@ -67,14 +67,14 @@ export function readLowered(messages: readonly LoweredMessage[]): History {
   return { segments, outputs }
 }
 
-function openStep({ role, id = "" }: LoweredMessage, segmentIndex: number): OpenStep {
-  const kind = role === "assistant" ? "step" : "user"
+function openSegment({ id = "" }: LoweredMessage, segmentIndex: number, requestedAt: number | undefined): OpenStep {
   const segment: Segment = {
-    kind,
+    kind: requestedAt === undefined ? "user" : "step",
     tokens: 0,
     unknownSize: false,
     sendsTool: false,
     reminderTokens: 0,
+    ...(requestedAt !== undefined && { requestedAt }),
     asksToClear: false,
   }
   return { segment, segmentIndex, messageID: id, calls: new Map() }

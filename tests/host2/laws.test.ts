@@ -5,7 +5,7 @@ import { DEFAULT_POLICY, tokens } from "../helpers/history.ts"
 import { policies } from "../helpers/arbitraries.ts"
 import { MODEL } from "./host.ts"
 import { checkLowered, project } from "./laws.ts"
-import { lowerRows, type HostMessage } from "./lowering.ts"
+import { HostMessage, lowerRows } from "./lowering.ts"
 import { read, stories, toRows, type Story } from "./stories.ts"
 
 /** fast-check prints the seed and the shrunk counterexample of a failure; `FUZZ_SEED` runs it again. */
@@ -48,6 +48,19 @@ test("law 7: from request to request of a growing session nothing is un-cleared"
     parameters,
   )
   assert.ok(grown > 20, `hardly a session clears twice: ${grown}`)
+})
+
+test("several results of one message are cleared together", () => {
+  const policy = { ...DEFAULT_POLICY, protectRecentSteps: 1, protectRecentTokens: 0 }
+  const calls = ["a.ts", "b.ts", "c.ts"].map((path) => read(path, tokens(600, path)))
+  const [user, step, first, second, third, ...rest] = lower([{ user: "go" }, { calls }, { calls: [read("d.ts", "d")] }])
+  assert.ok(user && step && first && second && third)
+  const content = [first, second, third].flatMap((message) => message.content)
+  const { messages } = checkLowered([user, step, new HostMessage({ role: "tool", content }), ...rest], {
+    inputBudget: 1_000,
+    policy,
+  })
+  assert.equal(JSON.stringify(messages[2]).split("content cleared").length, 4)
 })
 
 /** A request is made before each response, and one after the last turn. */

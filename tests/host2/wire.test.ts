@@ -125,8 +125,12 @@ test("a response and the results behind it are one step, which started a request
 test("the host's own text at the end is no step: no model call wrote it", () => {
   const limit = { role: "assistant", content: [said("CRITICAL")] }
   assert.deepEqual(
-    readMessages(user(said("u")), wrote(said("a")), limit).segments.map(({ requestedAt }) => requestedAt),
-    [undefined, 1, undefined],
+    readMessages(user(said("u")), wrote(said("a")), limit).segments.map(({ kind, requestedAt }) => [kind, requestedAt]),
+    [
+      ["user", undefined],
+      ["step", 1],
+      ["user", undefined],
+    ],
   )
   assert.equal(readMessages(user(said("u")), limit, user(said("u"))).segments[1]?.requestedAt, 1)
 })
@@ -138,6 +142,10 @@ test("a text alone stands for one part", () => {
 test("a part that is no plain data has no size, and its message is read on", () => {
   const { segments } = readMessages(user(Object.create({ type: "text", text: "a" }) as object, said("abcd")))
   assert.deepEqual([segments[0]?.unknownSize, segments[0]?.tokens], [true, 4 + 1 + 1 + 1])
+})
+
+test("a part that is a proxy is not looked into", () => {
+  assert.equal(readMessages(user(new Proxy({ type: "text", text: "a" }, {}))).segments[0]?.unknownSize, true)
 })
 
 for (const [what, message] of [
