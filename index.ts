@@ -5,6 +5,8 @@ import { Controls } from "./lib/dtc/state.ts"
 import { Dispatches } from "./lib/dispatches.ts"
 import { createHooks } from "./lib/hooks.ts"
 import type { Hooks, PluginInput, PluginModule, ToolDefinition } from "./lib/host.ts"
+import { registerContextHook } from "./lib/host2/setup.ts"
+import type { SetupContext, SetupModule } from "./lib/host2/types.ts"
 import { Log } from "./lib/log.ts"
 import { PRUNE_TOOL } from "./lib/dtc/wire-texts.ts"
 import { findOutputTokenMax } from "./lib/request.ts"
@@ -12,8 +14,11 @@ import { createPruneTool } from "./lib/tools/prune.ts"
 import { createRecallTool } from "./lib/tools/recall.ts"
 import { createStatusTool } from "./lib/tools/status.ts"
 
-/** The only export of this module: the host's older loader calls every export as a plugin. */
-const plugin: PluginModule = { id: "opencode-dcp", server }
+/**
+ * The only export of this module: the host's older loader calls every export as a plugin. OpenCode 1.x calls `server` and
+ * ignores `setup`, 2.x the other way round.
+ */
+const plugin: PluginModule & SetupModule = { id: "opencode-dcp", server, setup }
 
 export default plugin
 
@@ -38,4 +43,10 @@ async function server({ client, directory }: PluginInput, options?: unknown): Pr
     ...(recall && { dcp_recall: createRecallTool({ client, dispatches }) }),
   }
   return { ...hooks, tool }
+}
+
+/** Registers the context hook; the configuration is read when the first request needs it. */
+async function setup(context: SetupContext): Promise<void> {
+  const { env } = process
+  await registerContextHook(context, { env, home: homedir(), workingDirectory: () => process.cwd() })
 }

@@ -73,7 +73,7 @@ function findEntry(answer: unknown, { providerID, modelID }: Model, outputTokenM
   return inputBudget === undefined ? { model } : { model, inputBudget }
 }
 
-function readBudget(limit: unknown, outputTokenMax: number): number | undefined {
+export function readBudget(limit: unknown, outputTokenMax: number): number | undefined {
   return isLimits(limit) ? findInputBudget(limit, outputTokenMax) : undefined
 }
 

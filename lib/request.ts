@@ -63,7 +63,7 @@ export function findOutputTokenMax(env: Readonly<Record<string, string | undefin
   return Number.isSafeInteger(override) && override > 0 ? override : OUTPUT_TOKEN_MAX
 }
 
-function isWritableList(value: unknown): value is unknown[] {
+export function isWritableList(value: unknown): value is unknown[] {
   if (!Array.isArray(value) || types.isProxy(value) || Object.getPrototypeOf(value) !== Array.prototype) return false
   for (let index = 0; index < value.length; index++)
     if (Object.getOwnPropertyDescriptor(value, index)?.writable !== true) return false

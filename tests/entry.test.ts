@@ -18,6 +18,8 @@ import {
 } from "./helpers/client.ts"
 import { clearedTargets } from "./helpers/history.ts"
 import { longHistory } from "./hooks/instance.ts"
+import { createHost } from "./host2/host.ts"
+import { longRows } from "./host2/stories.ts"
 
 const PROJECTING_HOOKS = [
   "chat.message",
@@ -85,10 +87,22 @@ async function clearedBy(hooks: Hooks): Promise<string[]> {
   return clearedTargets(messages)
 }
 
-test("the module has one export, and the plugin is an id and a server", () => {
+test("the module has one export, and the plugin is an id, a server for 1.x and a setup for 2.x", () => {
   assert.deepEqual(Object.keys(entryModule), ["default"])
-  assert.deepEqual(Object.keys(plugin), ["id", "server"])
+  assert.deepEqual(Object.keys(plugin), ["id", "server", "setup"])
   assert.equal(plugin.id, "opencode-dcp")
+})
+
+test("the same module, loaded by OpenCode 2.x, takes its options and the layers of the host's directory", async (t) => {
+  const home = createHome(t)
+  home.write("project/.opencode/dcp.jsonc", JSON.stringify({ dtc: { protectRecentTokens: 0 } }))
+  const host = createHost({ options: { dtc: { protectRecentSteps: 1 } }, directory: home.directory })
+  await host.load(plugin)
+  const sent = await host.dispatch({ rows: longRows() })
+  assert.deepEqual(
+    sent.map((message) => JSON.stringify(message).includes("content cleared")),
+    [false, false, true, false, false, false],
+  )
 })
 
 test("without any configuration it clears, offers its tools, and says nothing", async (t) => {

@@ -5,11 +5,13 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type * as Host from "@opencode-ai/plugin"
+import type { Plugin as SetupPlugin, PluginContext } from "@opencode-ai/plugin/v2/promise"
 import type { Message as HostMessage, Part as HostPart, ToolState as HostToolState } from "@opencode-ai/sdk"
 import type { Part as NewHostPart, ToolState as NewHostToolState } from "@opencode-ai/sdk/v2"
 import plugin from "../index.ts"
 import type { Part } from "../lib/dtc/types.ts"
 import { renderPart, type PartKind } from "../lib/dtc/wire-parts.ts"
+import type { SetupContext, SetupModule } from "../lib/host2/types.ts"
 import type { HostClient, Hooks, PluginInput, PluginModule, ToolContext } from "../lib/host.ts"
 
 type Assert<Holds extends true> = Holds
@@ -23,6 +25,8 @@ export type Conformance = [
   Assert<Extends<Host.ToolContext, ToolContext>>,
   // The hooks' names: one that the host does not know would never be called.
   Assert<Extends<keyof Hooks, keyof Host.Hooks>>,
+  // As far as 1.18 has it: a context without hooks, and the catalog.
+  Assert<Extends<PluginContext, SetupContext>>,
   Assert<Same<PartKind, HostPart["type"]>>,
   Assert<Extends<NewHostPart["type"], PartKind>>,
   Assert<Same<HostToolState["status"], "completed" | "error" | "pending" | "running">>,
@@ -32,6 +36,7 @@ export type Conformance = [
 
 /** The module as a whole, since parameters are compared where a value is assigned: hooks, their inputs, the tools. */
 const asHostModule = (module: PluginModule): Host.PluginModule => module
+const asSetupPlugin = (module: SetupModule): SetupPlugin => module
 
 const SAMPLES: Readonly<Record<HostPart["type"], true>> = {
   agent: true,
@@ -50,6 +55,7 @@ const SAMPLES: Readonly<Record<HostPart["type"], true>> = {
 
 test("the plugin is a module that the host loads", () => {
   assert.equal(asHostModule(plugin).id, "opencode-dcp")
+  assert.equal(asSetupPlugin(plugin).id, "opencode-dcp")
 })
 
 test("every part kind of the host has a row for at least one role", () => {

@@ -116,7 +116,7 @@ function describeSkip(inputBudget: number, tokens: number | undefined): Pick<Sta
 }
 
 function describeUnreadable(options: ProjectOptions): Omit<Projection, "messages"> {
-  const nothing = replayRequests({ segments: [], outputs: [], origins: [] }, describeReplay(options))
+  const nothing = replayRequests({ segments: [], outputs: [] }, describeReplay(options))
   const stats = describeStats(options, { ...nothing, tokens: undefined })
   return { stats, cleared: [], requestIndex: 0, ...describeMap(undefined), kept: {} }
 }

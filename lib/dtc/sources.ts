@@ -1,7 +1,6 @@
 import { findKeptReason } from "./eligibility.ts"
 import type {
   CompactionSource,
-  History,
   KeptCounts,
   Origin,
   Policy,
@@ -10,6 +9,7 @@ import type {
   SourceOutput,
   SourcePlace,
   ToolOutput,
+  TracedHistory,
 } from "./types.ts"
 
 /**
@@ -18,7 +18,7 @@ import type {
  * than none.
  */
 export function describeSources(
-  { origins }: History,
+  { origins }: TracedHistory,
   cleared: readonly { output: ToolOutput }[],
 ): SourceMap | undefined {
   if (!origins.every(isTold) || !haveOwnIDs(origins)) return undefined

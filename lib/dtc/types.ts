@@ -223,6 +223,10 @@ export interface History {
   segments: readonly Segment[]
   /** In the order of their segments. */
   outputs: readonly ToolOutput[]
+}
+
+/** A history that also says what the host makes of it. */
+export interface TracedHistory extends History {
   /** One for each segment. */
   origins: readonly Origin[]
 }
@@ -266,7 +270,10 @@ export interface Segment {
   report?: UsageReport
   /** Of `tokens`: reminders that the host adds to a request and drops later, so that no decision may rest on them. */
   reminderTokens: number
-  /** When the model call that became this step was made, in milliseconds; absent where none of this window was. */
+  /**
+   * When the model call that became this step was made: milliseconds, or whatever else orders calls and marks alike on a
+   * host without times. Absent where none of this window was made.
+   */
   requestedAt?: number
   /** The model asked here for one forced clear. */
   asksToClear: boolean

@@ -9,13 +9,23 @@ import { readOutput, type OutputPlace } from "./wire-outputs.ts"
 import { renderPart, renderResult, type MessageContext } from "./wire-parts.ts"
 import { readReport } from "./wire-reports.ts"
 import { PRUNE_TOOL, REMINDER_START, type Rendered } from "./wire-texts.ts"
-import type { History, Message, MessageInfo, Model, Origin, Part, ReadOptions, Segment, ToolOutput } from "./types.ts"
+import type {
+  Message,
+  MessageInfo,
+  Model,
+  Origin,
+  Part,
+  ReadOptions,
+  Segment,
+  ToolOutput,
+  TracedHistory,
+} from "./types.ts"
 
 /**
  * Reads plain messages into neutral terms. `undefined`: a message is malformed, so that nothing can be said about what
  * the host would send. `model` absent: the one that the latest ordinary user message asks for.
  */
-export function readHistory(messages: readonly Message[], options: ReadOptions = {}): History | undefined {
+export function readHistory(messages: readonly Message[], options: ReadOptions = {}): TracedHistory | undefined {
   if (!messages.every(isMessage)) return undefined
   const rules: ReadOptions = { ...options, model: options.model ?? findRequestedModel(messages) }
   const windowStart = findWindowStart(messages)

@@ -18,6 +18,7 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
     "parallel-tools",
     "prune-tool",
     "restart",
+    "session-api",
     "source-map",
     "subagent",
     "wire",
