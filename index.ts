@@ -5,6 +5,7 @@ import { Controls } from "./lib/dtc/state.ts"
 import { createHooks } from "./lib/hooks.ts"
 import type { Hooks, PluginInput, PluginModule } from "./lib/host.ts"
 import { Log } from "./lib/log.ts"
+import { Notices } from "./lib/notices.ts"
 import { PRUNE_TOOL } from "./lib/dtc/wire-texts.ts"
 import { findOutputTokenMax } from "./lib/request.ts"
 import { createPruneTool } from "./lib/tools/prune.ts"
@@ -25,6 +26,7 @@ async function server({ client, directory }: PluginInput, options?: unknown): Pr
   const controls = new Controls()
   const outputTokenMax = findOutputTokenMax(env)
   const catalog = new Catalog({ client, outputTokenMax, clock: () => performance.now() })
-  const hooks = createHooks({ config, catalog, controls, log, outputTokenMax, now: () => Date.now() })
+  const notices = new Notices()
+  const hooks = createHooks({ config, catalog, controls, log, notices, outputTokenMax, now: () => Date.now() })
   return config.tool.enabled ? { ...hooks, tool: { [PRUNE_TOOL]: createPruneTool({ controls, log }) } } : hooks
 }

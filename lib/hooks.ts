@@ -7,6 +7,7 @@ import type { Controls } from "./dtc/state.ts"
 import type { Message, Model, Projection } from "./dtc/types.ts"
 import type { Hooks } from "./host.ts"
 import type { Log } from "./log.ts"
+import { explainBatch, type Notices } from "./notices.ts"
 import { findInputBudget, identifyRequest, type IdentityFault, type RequestIdentity } from "./request.ts"
 
 /** Why a request went out as it was. A closed list. */
@@ -29,6 +30,7 @@ export interface HookRooms {
   catalog: Catalog
   controls: Controls
   log: Log
+  notices: Notices
   outputTokenMax: number
   /** Milliseconds since the epoch. */
   now: () => number
@@ -55,7 +57,9 @@ export function createHooks(rooms: HookRooms): Hooks {
   return {
     "experimental.chat.messages.transform": quietly(async (_input: unknown, output: { messages: Message[] }) => {
       rooms.log.showDiagnostics()
-      report(rooms.log, await projectOrSkip(rooms, output))
+      const outcome = await projectOrSkip(rooms, output)
+      report(rooms.log, outcome)
+      if ("projection" in outcome) announce(rooms, outcome)
     }),
     "experimental.session.compacting": quietly((input: unknown) => {
       if (!rooms.controls.armGuard(readSessionID(input))) rooms.log.warnOnce(GUARD_LOST)
@@ -68,10 +72,14 @@ export function createHooks(rooms: HookRooms): Hooks {
     event: quietly((input: unknown) => {
       const event = fieldOf(input, "event")
       const sessionID = fieldOf(fieldOf(fieldOf(event, "properties"), "info"), "id")
-      if (fieldOf(event, "type") === "session.deleted" && typeof sessionID === "string")
-        rooms.controls.forget(sessionID)
+      if (fieldOf(event, "type") !== "session.deleted" || typeof sessionID !== "string") return
+      rooms.controls.forget(sessionID)
+      rooms.notices.forget(sessionID)
     }),
-    dispose: quietly(() => rooms.controls.forgetAll()),
+    dispose: quietly(() => {
+      rooms.controls.forgetAll()
+      rooms.notices.forgetAll()
+    }),
   }
 }
 
@@ -156,6 +164,12 @@ function report(log: Log, outcome: Projected | Skipped): void {
   }
   const { projection, ...request } = outcome
   log.debug("request projected", { ...request, stats: projection.stats, cleared: projection.cleared })
+}
+
+/** After the commit, so that what is said has happened as far as this plugin can make it happen. */
+function announce({ config, log, notices }: HookRooms, { projection, sessionID }: Projected): void {
+  const batch = notices.findBatch(sessionID, projection)
+  if (batch) log.announce(explainBatch(batch), { sessionID, ...batch }, config.notify === "toast")
 }
 
 /** For users: what a reason means and what would help, where something would. */

@@ -17,7 +17,7 @@ import type {
 
 export type * from "./types.ts"
 
-const NOTHING_CLEARED: ReplayResult = { cleared: [], protectedSteps: 0 }
+const NOTHING_CLEARED: ReplayResult = { cleared: [], protectedSteps: 0, requestIndex: 0 }
 
 /**
  * Works out what the messages cost on the wire and, over target, marks old successful tool outputs in a copy of them.
@@ -90,13 +90,14 @@ function applyMarks(messages: readonly Message[], selections: readonly Selection
 
 function describeStats(
   { policy, inputBudget }: ProjectOptions,
-  { cleared, protectedSteps }: ReplayResult,
+  { cleared, protectedSteps, requestIndex }: ReplayResult,
   before: number | undefined,
   skipped: Stats["skipped"],
 ): Stats {
   const after = before === undefined ? undefined : before - sumSavings(cleared)
   const targetTokens = findTarget(policy, inputBudget)
   return {
+    requestIndex,
     foldedTools: cleared.length,
     redundantTools: cleared.filter(({ reason }) => reason === "redundant").length,
     estimatedBefore: roundUp(before),

@@ -22,6 +22,8 @@ export interface ReplayResult {
   cleared: readonly ChosenSelection[]
   /** Newest tool steps that it protects. */
   protectedSteps: number
+  /** Its number, counted from 0 within the window. */
+  requestIndex: number
 }
 
 /**
@@ -105,7 +107,7 @@ class Replay {
   finish(): ReplayResult {
     this.decide(Infinity, this.options.force)
     const cleared = [...this.cleared.values()].filter(({ output }) => output.markedAt === undefined)
-    return { cleared, protectedSteps: this.recent.toolSteps }
+    return { cleared, protectedSteps: this.recent.toolSteps, requestIndex: this.requestIndex }
   }
 
   /** Content of unknown size adds nothing to what is cleared; a request to clear waits for a size. */

@@ -110,6 +110,8 @@ export interface ClearedOutput {
 
 /** Figures about one projection; never conversation text. Sizes are tokens, `undefined` when unknown. */
 export interface Stats {
+  /** The request about to be made, counted from 0 within the window; `ClearedOutput.requestIndex` counts alike. */
+  requestIndex: number
   /** Outputs marked by this projection. */
   foldedTools: number
   /** Those of them that a later identical output stands in for. */
