@@ -1,0 +1,143 @@
+import { findKeptReason, type KeptReason } from "../dtc/eligibility.ts"
+import { RecentSteps } from "../dtc/steps.ts"
+import type { ClearReason, History, Policy, ToolOutput } from "../dtc/types.ts"
+import type { ChosenOutput, FollowedRequest } from "./follow.ts"
+import { describeTarget, nameTarget } from "./target.ts"
+
+/** One tool call's output as the last request of its window sends it. In a retained tail it has a row in both windows. */
+export interface OutputRow {
+  window: number
+  callID: string
+  tool: string
+  /** Path, command, pattern: what the call was about. */
+  target: string
+  /** Of the output in full, by the base estimate. */
+  tokens: number
+  /** By this plugin, by the host itself, or not at all. */
+  state: "cleared" | "cleared-by-host" | "kept"
+  /** `recent`: in the newest steps. `not-needed`: it may be cleared, and no request asked for it so far. */
+  reason: ClearReason | KeptReason | "recent" | "not-needed"
+  /** The request whose answer made the call; absent when that was before the window. */
+  request?: number
+  /** The first request that was sent without it. Only of cleared ones, as are the following. */
+  clearedAt?: number
+  savedTokens?: number
+  witnessCallID?: string
+  /** Later answers that made the same call on the same target again; of a cleared output, those since it was cleared. */
+  repeats: number
+  /** The request that the first of them answered. */
+  repeatedAt?: number
+}
+
+export interface WindowStory {
+  history: History
+  sent: readonly FollowedRequest[]
+  policy: Policy
+  numbering: { window: number; firstRequest: number }
+}
+
+/** Every output of a window, oldest first. */
+export function describeOutputs(story: WindowStory): OutputRow[] {
+  const { history, sent, numbering } = story
+  const clears = findClears(sent, numbering.firstRequest)
+  const recentFrom = findRecentSegment(story)
+  const requestOf = numberAnswers(history, numbering.firstRequest)
+  const repeats = findRepeats(history, requestOf)
+  return history.outputs.map((output) => {
+    const clear = clears.get(output)
+    const { callID, tool, input, textTokens } = output
+    const request = requestOf(output)
+    return {
+      window: numbering.window,
+      callID,
+      tool,
+      target: describeTarget(tool, input),
+      tokens: Math.round(textTokens),
+      ...(clear ? describeClear(clear) : describeKept(output, story.policy, recentFrom)),
+      ...(request !== undefined && { request }),
+      ...repeats(output, clear?.clearedAt ?? (request ?? 0) + 1),
+    }
+  })
+}
+
+interface Clear extends ChosenOutput {
+  clearedAt: number
+}
+
+function describeClear({ clearedAt, reason, savedTokens, witnessCallID }: Clear) {
+  return {
+    state: "cleared" as const,
+    reason,
+    clearedAt,
+    savedTokens,
+    ...(witnessCallID !== undefined && { witnessCallID }),
+  }
+}
+
+function describeKept(output: ToolOutput, policy: Policy, recentFrom: number): Pick<OutputRow, "state" | "reason"> {
+  const reason = findKeptReason(output, policy)
+  if (reason === "already-cleared") return { state: "cleared-by-host", reason }
+  if (reason !== undefined) return { state: "kept", reason }
+  return { state: "kept", reason: output.segment >= recentFrom ? "recent" : "not-needed" }
+}
+
+/** The first request that chose each output which the last request is sent without. */
+function findClears(sent: readonly FollowedRequest[], firstRequest: number): ReadonlyMap<ToolOutput, Clear> {
+  const clears = new Map<ToolOutput, Clear>()
+  const last = sent.at(-1)?.cleared
+  for (const [index, { batch }] of sent.entries())
+    for (const chosen of batch)
+      if (last?.has(chosen.output) && !clears.has(chosen.output))
+        clears.set(chosen.output, { ...chosen, clearedAt: firstRequest + index })
+  return clears
+}
+
+/** Segments from this one on are recent for the window's last request. What it does not send yet is newer than that. */
+function findRecentSegment({ history, sent, policy }: WindowStory): number {
+  const { segmentEnd, cleared } = sent.at(-1) ?? { segmentEnd: history.segments.length, cleared: new Set<ToolOutput>() }
+  const saved = history.segments.map(() => 0)
+  for (const output of cleared)
+    if (output.markedAt === undefined) saved[output.segment] = (saved[output.segment] ?? 0) + output.savingsTokens
+  const recent = new RecentSteps(policy)
+  for (const [index, segment] of history.segments.slice(0, segmentEnd).entries())
+    recent.append(segment, segment.tokens - (saved[index] ?? 0))
+  return recent.fromSegment
+}
+
+/** The number of the request that a segment answered. */
+function numberAnswers({ segments }: History, firstRequest: number): (output: ToolOutput) => number | undefined {
+  let next = firstRequest
+  const numbers = segments.map(({ requestedAt }) => (requestedAt === undefined ? undefined : next++))
+  return ({ segment }) => numbers[segment]
+}
+
+/** Answers how often, and first in the answer to which request, the same call was made again from some request on. */
+function findRepeats({ outputs }: History, requestOf: (output: ToolOutput) => number | undefined) {
+  const groups = new Map<string, number[]>()
+  for (const output of outputs) {
+    const group = groups.get(keyOf(output)) ?? []
+    group.push(requestOf(output) ?? 0)
+    groups.set(keyOf(output), group)
+  }
+  return (output: ToolOutput, fromRequest: number): Pick<OutputRow, "repeats" | "repeatedAt"> => {
+    const group = groups.get(keyOf(output)) ?? []
+    const first = findFirstFrom(group, fromRequest)
+    const repeatedAt = group[first]
+    return { repeats: group.length - first, ...(repeatedAt !== undefined && { repeatedAt }) }
+  }
+}
+
+function keyOf({ tool, input }: ToolOutput): string {
+  return JSON.stringify([tool, nameTarget(tool, input)])
+}
+
+/** The index of the first number that is not below the bound, in ascending numbers; their count when there is none. */
+function findFirstFrom(ascending: readonly number[], bound: number): number {
+  let [low, high] = [0, ascending.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ascending[middle] ?? 0) < bound) low = middle + 1
+    else high = middle
+  }
+  return low
+}
