@@ -1,6 +1,6 @@
 import type { ClearReason, History, ToolOutput } from "../dtc/types.ts"
 import type { SentRequest } from "./cost.ts"
-import type { RequestTrace } from "./trace.ts"
+import { placeOf, type RequestTrace } from "./trace.ts"
 
 /** A request with what it is sent without, by this plugin and by the marks that the host had stored by then. */
 export interface FollowedRequest extends SentRequest {
@@ -44,8 +44,4 @@ function indexOutputs({ outputs }: History): (chosen: RequestTrace["chosen"][num
     if (!output) return []
     return [{ output, reason, savedTokens, ...(witnessCallID !== undefined && { witnessCallID }) }]
   }
-}
-
-function placeOf({ messageIndex, partID }: { messageIndex: number; partID: string }): string {
-  return `${messageIndex} ${partID}`
 }

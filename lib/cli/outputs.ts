@@ -15,8 +15,8 @@ export interface OutputRow {
   tokens: number
   /** By this plugin, by the host itself, or not at all. */
   state: "cleared" | "cleared-by-host" | "kept"
-  /** `recent`: in the newest steps. `not-needed`: it may be cleared, and no request asked for it so far. */
-  reason: ClearReason | KeptReason | "recent" | "not-needed"
+  /** `recent`: in the newest steps. `waiting`: it may be cleared, and no request needed that so far. */
+  reason: ClearReason | KeptReason | "recent" | "waiting"
   /** The request whose answer made the call; absent when that was before the window. */
   request?: number
   /** The first request that was sent without it. Only of cleared ones, as are the following. */
@@ -78,17 +78,20 @@ function describeKept(output: ToolOutput, policy: Policy, recentFrom: number): P
   const reason = findKeptReason(output, policy)
   if (reason === "already-cleared") return { state: "cleared-by-host", reason }
   if (reason !== undefined) return { state: "kept", reason }
-  return { state: "kept", reason: output.segment >= recentFrom ? "recent" : "not-needed" }
+  return { state: "kept", reason: output.segment >= recentFrom ? "recent" : "waiting" }
 }
 
-/** The first request that chose each output which the last request is sent without. */
+/** What the last request is sent without, with the first request since which that has been so. */
 function findClears(sent: readonly FollowedRequest[], firstRequest: number): ReadonlyMap<ToolOutput, Clear> {
   const clears = new Map<ToolOutput, Clear>()
-  const last = sent.at(-1)?.cleared
-  for (const [index, { batch }] of sent.entries())
-    for (const chosen of batch)
-      if (last?.has(chosen.output) && !clears.has(chosen.output))
-        clears.set(chosen.output, { ...chosen, clearedAt: firstRequest + index })
+  for (const [index, { batch, cleared }] of sent.entries()) {
+    for (const chosen of batch) {
+      const clearedAt = clears.get(chosen.output)?.clearedAt ?? firstRequest + index
+      clears.set(chosen.output, { ...chosen, clearedAt })
+    }
+    if (cleared !== sent[index - 1]?.cleared)
+      for (const output of clears.keys()) if (!cleared.has(output)) clears.delete(output)
+  }
   return clears
 }
 

@@ -6,7 +6,7 @@ export const REASONS: Readonly<Record<OutputRow["reason"], string>> = {
   aged: "over target, oldest first",
   forced: "asked for with dcp_prune",
   recent: "in the newest steps",
-  "not-needed": "not needed so far",
+  waiting: "not needed so far",
   "already-cleared": "cleared by the host itself",
   attachments: "has attachments",
   error: "an error stands beside it",

@@ -80,8 +80,9 @@ export interface WindowRow {
 export interface RequestRow {
   request: number
   window: number
-  /** Of the message that answered it. */
+  /** The message that answered it, and its place among the window's messages. */
   messageID: string
+  messageIndex: number
   /** Milliseconds since the epoch. */
   requestedAt: number
   /** Without the plugin; absent when something in it cannot be sized, as is `afterTokens`. */
@@ -214,6 +215,7 @@ function describeRequest(
     request: firstRequest + index,
     window,
     messageID: messages[messageIndex]?.info.id ?? "",
+    messageIndex,
     requestedAt,
     ...(beforeTokens !== undefined && { beforeTokens }),
     ...(afterTokens !== undefined && { afterTokens }),

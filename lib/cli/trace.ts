@@ -25,33 +25,76 @@ export function traceRequests(messages: readonly Message[], options: ProjectOpti
   const { model, policy } = options
   const history = readHistory(messages, { model, estimateMedia: policy.estimateMedia })
   if (!history) return []
-  const places = findAnswers(messages)
-  const { cleared, stats } = projectMessages(messages, options)
-  let before = 0
+  const requests = findRequests(history, messages)
+  const chosen = policy.stablePrefix ? chooseOnce(messages, options) : chooseAnew(messages, options, requests)
+  const { targetTokens } = projectMessages([], options).stats
+  const savingsOf = new Map(history.outputs.map((output) => [placeOf(output), output.savingsTokens]))
   let saved = 0
-  let unknown = 0
-  const traces: RequestTrace[] = []
-  for (const [position, segment] of history.segments.entries()) {
-    if (segment.requestedAt !== undefined) {
-      const index = traces.length
-      const chosen = cleared.filter(({ requestIndex }) => requestIndex === index)
-      saved += chosen.reduce((sum, { savedTokens }) => sum + savedTokens, 0)
-      const sent = before + findHidden(history, position, segment.requestedAt)
-      traces.push({
-        index,
-        requestedAt: segment.requestedAt,
-        messageIndex: places[position] ?? 0,
-        beforeTokens: unknown > 0 ? undefined : Math.ceil(sent),
-        afterTokens: unknown > 0 ? undefined : Math.ceil(sent - saved),
-        targetTokens: stats.targetTokens,
-        chosen,
-        ...(unknown > 0 && { skipped: "unknown-content" as const }),
-      })
+  return requests.map(({ segmentEnd, messageIndex, requestedAt }, index) => {
+    const own = chosen(index)
+    const savings = own.reduce((sum, output) => sum + (savingsOf.get(placeOf(output)) ?? 0), 0)
+    saved = policy.stablePrefix ? saved + savings : savings
+    const tokens = estimateSent(history, segmentEnd, requestedAt)
+    return {
+      index,
+      requestedAt,
+      messageIndex,
+      beforeTokens: tokens === undefined ? undefined : Math.ceil(tokens),
+      afterTokens: tokens === undefined ? undefined : Math.ceil(tokens - saved),
+      targetTokens,
+      chosen: own,
+      ...(tokens === undefined && { skipped: "unknown-content" as const }),
     }
-    before += segment.tokens
-    if (segment.unknownSize) unknown++
-  }
-  return traces
+  })
+}
+
+interface PastRequest {
+  segmentEnd: number
+  messageIndex: number
+  /** It sends the messages before `messageIndex`, and this many parts of that one. */
+  partEnd: number
+  requestedAt: number
+}
+
+function findRequests({ segments }: History, messages: readonly Message[]): PastRequest[] {
+  const places = messages.flatMap(({ info, parts }, messageIndex) =>
+    [0, ...parts.flatMap(({ type }, index) => (type === "step-start" && index > 0 ? [index] : []))]
+      .slice(0, info.role === "assistant" ? undefined : 1)
+      .map((partEnd) => ({ messageIndex, partEnd })),
+  )
+  return segments.flatMap(({ requestedAt }, segmentEnd) => {
+    const place = places[segmentEnd]
+    return requestedAt === undefined || !place ? [] : [{ ...place, segmentEnd, requestedAt }]
+  })
+}
+
+type FindChosen = (index: number) => readonly ClearedOutput[]
+
+/** With a stable prefix the last projection still knows which request chose what. */
+function chooseOnce(messages: readonly Message[], options: ProjectOptions): FindChosen {
+  const { cleared } = projectMessages(messages, options)
+  return (index) => cleared.filter(({ requestIndex }) => requestIndex === index)
+}
+
+/** Without one, each request is a projection of its own. */
+function chooseAnew(
+  messages: readonly Message[],
+  options: ProjectOptions,
+  requests: readonly PastRequest[],
+): FindChosen {
+  const chosen = requests.map(({ messageIndex, partEnd }) => {
+    const prefix = messages.slice(0, messageIndex)
+    const cut = messages[messageIndex]
+    if (cut && partEnd > 0) prefix.push({ info: cut.info, parts: cut.parts.slice(0, partEnd) })
+    return projectMessages(prefix, options).cleared
+  })
+  return (index) => chosen[index] ?? []
+}
+
+function estimateSent(history: History, segmentEnd: number, requestedAt: number): number | undefined {
+  const sent = history.segments.slice(0, segmentEnd)
+  if (sent.some(({ unknownSize }) => unknownSize)) return undefined
+  return sent.reduce((sum, { tokens }) => sum + tokens, 0) + findHidden(history, segmentEnd, requestedAt)
 }
 
 /** What stored marks of a later time did not hide yet. */
@@ -60,10 +103,7 @@ function findHidden({ outputs }: History, segmentEnd: number, requestedAt: numbe
   return seen.reduce((sum, { savingsTokens }) => sum + savingsTokens, 0)
 }
 
-/** The message of each segment: one per message, and one more per later step of an assistant message. */
-function findAnswers(messages: readonly Message[]): number[] {
-  return messages.flatMap(({ info, parts }, index) => {
-    const later = parts.filter(({ type }, position) => type === "step-start" && position > 0)
-    return info.role === "assistant" ? [index, ...later.map(() => index)] : [index]
-  })
+/** Names one output of a window: ids of parts alone may repeat in a foreign export. */
+export function placeOf({ messageIndex, partID }: { messageIndex: number; partID: string }): string {
+  return `${messageIndex} ${partID}`
 }
