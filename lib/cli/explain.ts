@@ -8,9 +8,10 @@ import { choosePaint, printable, type Console } from "./console.ts"
 import { InputFault } from "./faults.ts"
 import { findLimit } from "./limits.ts"
 import { Progress } from "./progress.ts"
-import { describeSession, findSessionModel, type Report } from "./report.ts"
+import { describeSession, findSessionModel } from "./report.ts"
 import { readSession } from "./session.ts"
 import { renderText } from "./text.ts"
+import type { Report } from "./types.ts"
 
 export interface ExplainSource {
   /** Relative to the current directory; `-` is standard input. */

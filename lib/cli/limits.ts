@@ -3,6 +3,7 @@ import type { Config, Limit } from "../config/types.ts"
 import type { Model } from "../dtc/types.ts"
 import { findInputBudget } from "../request.ts"
 import { InputFault, UsageFault } from "./faults.ts"
+import type { LimitSource } from "./types.ts"
 
 /** Reads `CONTEXT,OUTPUT` or `CONTEXT,INPUT,OUTPUT`, in tokens. */
 export function readLimit(text: string): Limit {
@@ -16,7 +17,7 @@ export function readLimit(text: string): Limit {
 
 export interface KnownLimit {
   limit: Limit
-  source: "--limit" | "configuration"
+  source: LimitSource
   /** Tokens that the model accepts as input. */
   inputBudget: number
 }

@@ -1,33 +1,9 @@
-import { findKeptReason, type KeptReason } from "../dtc/eligibility.ts"
+import { findKeptReason } from "../dtc/eligibility.ts"
 import { RecentSteps } from "../dtc/steps.ts"
-import type { ClearReason, History, Policy, ToolOutput } from "../dtc/types.ts"
+import type { History, Policy, ToolOutput } from "../dtc/types.ts"
 import type { ChosenOutput, FollowedRequest } from "./follow.ts"
 import { describeTarget, nameTarget } from "./target.ts"
-
-/** One tool call's output as the last request of its window sends it. In a retained tail it has a row in both windows. */
-export interface OutputRow {
-  window: number
-  callID: string
-  tool: string
-  /** Path, command, pattern: what the call was about. */
-  target: string
-  /** Of the output in full, by the base estimate. */
-  tokens: number
-  /** By this plugin, by the host itself, or not at all. */
-  state: "cleared" | "cleared-by-host" | "kept"
-  /** `recent`: in the newest steps. `waiting`: it may be cleared, and no request needed that so far. */
-  reason: ClearReason | KeptReason | "recent" | "waiting"
-  /** The request whose answer made the call; absent when that was before the window. */
-  request?: number
-  /** The first request that was sent without it. Only of cleared ones, as are the following. */
-  clearedAt?: number
-  savedTokens?: number
-  witnessCallID?: string
-  /** Later answers that made the same call on the same target again; of a cleared output, those since it was cleared. */
-  repeats: number
-  /** The request that the first of them answered. */
-  repeatedAt?: number
-}
+import type { OutputRow } from "./types.ts"
 
 export interface WindowStory {
   history: History

@@ -1,4 +1,4 @@
-import type { OutputRow } from "./outputs.ts"
+import type { OutputRow } from "./types.ts"
 
 /** Why an output is cleared or kept, in words that need no manual. */
 export const REASONS: Readonly<Record<OutputRow["reason"], string>> = {

@@ -1,116 +1,18 @@
-import type { Config, Limit } from "../config/types.ts"
+import type { Config } from "../config/types.ts"
 import { policyFor } from "../config/policy.ts"
-import type { ClearReason, Message, Model, Policy } from "../dtc/types.ts"
+import type { Message, Model, Policy } from "../dtc/types.ts"
 import { findRequestedModel, readHistory } from "../dtc/wire.ts"
 import { CACHE_READ_PRICE, CACHE_WRITE_PRICE, inputCost, measureCosts, type RequestCost } from "./cost.ts"
 import { InputFault } from "./faults.ts"
 import type { KnownLimit } from "./limits.ts"
 import { followRequests, type ChosenOutput, type FollowedRequest } from "./follow.ts"
-import { describeOutputs, type OutputRow } from "./outputs.ts"
+import { describeOutputs } from "./outputs.ts"
 import type { Progress } from "./progress.ts"
 import type { ExportedSession } from "./session.ts"
 import { traceRequests, type RequestTrace } from "./trace.ts"
 import { describeTarget } from "./target.ts"
+import type { BatchRow, OutputRow, Report, RequestRow, Totals, WindowRow } from "./types.ts"
 import { splitWindows } from "./windows.ts"
-
-/**
- * What `explain --json` prints. Numbers of requests and windows count from 1 over the whole session. Tokens are estimates
- * of what the messages cost on the wire; system prompt and tool schemas are not in them. Fields may be added under the
- * same `version`; one that goes or changes its meaning raises it.
- */
-export interface Report {
-  format: "opencode-dcp/explain"
-  version: 1
-  session: SessionRow
-  /** Of the session's latest model. */
-  limit: Limit
-  limitSource: KnownLimit["source"]
-  /** Tokens that the model accepts as input. */
-  inputBudget: number
-  /** Above it, outputs are cleared. */
-  targetTokens: number
-  policy: Policy
-  prices: { cacheWrite: number; cacheRead: number }
-  totals: Totals
-  windows: WindowRow[]
-  requests: RequestRow[]
-  outputs: OutputRow[]
-}
-
-export interface SessionRow {
-  id: string
-  title?: string
-  /** `provider/model` */
-  model?: string
-  messages: number
-}
-
-export interface Totals {
-  requests: number
-  batches: number
-  clearedOutputs: number
-  clearedTokens: number
-  /** Sums over all requests, those of unknown size left out. */
-  beforeTokens: number
-  afterTokens: number
-  /** The largest request. */
-  peakBeforeTokens: number
-  peakAfterTokens: number
-  /** Requests that exceed the input budget. */
-  overBudgetBefore: number
-  overBudgetAfter: number
-  /** Requests that hold something of unknown size. */
-  unknownSize: number
-  /** Requests that change what the previous one had sent: the provider's cache is written anew from there on. */
-  prefixBreaksBefore: number
-  prefixBreaksAfter: number
-  /** Input cost of the session with the plugin, relative to the same session without it; 1 when there is nothing to pay for. */
-  relativeInputCost: number
-}
-
-/** What the host sends between two completed compactions. */
-export interface WindowRow {
-  window: number
-  messages: number
-  /** Absent: no request was made in it. */
-  firstRequest?: number
-  lastRequest?: number
-}
-
-export interface RequestRow {
-  request: number
-  window: number
-  /** The message that answered it, and its place among the window's messages. */
-  messageID: string
-  messageIndex: number
-  /** Milliseconds since the epoch. */
-  requestedAt: number
-  /** Without the plugin; absent when something in it cannot be sized, as is `afterTokens`. */
-  beforeTokens?: number
-  /** With the plugin. */
-  afterTokens?: number
-  /** What the provider reported for the request as it was really sent. */
-  reportedTokens?: number
-  /** What this request is the first to be sent without, in the order of choice. */
-  batch: BatchRow[]
-  /** Outputs that it is sent without, earlier batches included. */
-  clearedOutputs: number
-  /** The longest prefix that it shares with the previous request, and the rest. */
-  cachedTokens: number
-  writtenTokens: number
-  breaksPrefix: boolean
-  skipped?: NonNullable<RequestTrace["skipped"]>
-}
-
-export interface BatchRow {
-  callID: string
-  tool: string
-  target: string
-  reason: ClearReason
-  /** The later identical call that stays. */
-  witnessCallID?: string
-  savedTokens: number
-}
 
 /** The session's latest model: past requests are judged with it, as the engine does. */
 export function findSessionModel({ messages }: ExportedSession): Model | undefined {
@@ -186,9 +88,12 @@ function judgeWindow(messages: readonly Message[], judgement: Judgement, numberi
   const traces = traceRequests(messages, judgement)
   const sent = followRequests(history, traces, policy.stablePrefix === true)
   const costs = measureCosts(history, sent)
+  const steps = numberSteps(traces)
   const rows = traces.flatMap((trace, index) => {
     const [request, cost] = [sent[index], costs[index]]
-    return request && cost ? [describeRequest(trace, messages, numbering, request, cost)] : []
+    const messageID = messages[trace.messageIndex]?.info.id ?? ""
+    const answer = { messageID, messageIndex: trace.messageIndex, step: steps[index] ?? 0 }
+    return request && cost ? [describeRequest(trace, answer, numbering, request, cost)] : []
   })
   const { window, firstRequest } = numbering
   const lastRequest = firstRequest + rows.length - 1
@@ -203,19 +108,26 @@ function judgeWindow(messages: readonly Message[], judgement: Judgement, numberi
   }
 }
 
+/** Which step of its message each request became: a message's steps are requests in a row. */
+function numberSteps(traces: readonly RequestTrace[]): number[] {
+  let step = 0
+  return traces.map(
+    ({ messageIndex }, index) => (step = traces[index - 1]?.messageIndex === messageIndex ? step + 1 : 0),
+  )
+}
+
 function describeRequest(
   trace: RequestTrace,
-  messages: readonly Message[],
+  answer: Pick<RequestRow, "messageID" | "messageIndex" | "step">,
   { window, firstRequest }: Numbering,
   { cleared, batch }: FollowedRequest,
   { cachedTokens, writtenTokens, breaksPrefix }: RequestCost,
 ): RequestRow {
-  const { index, messageIndex, requestedAt, beforeTokens, afterTokens, reportedTokens, skipped } = trace
+  const { index, requestedAt, beforeTokens, afterTokens, reportedTokens, skipped } = trace
   return {
     request: firstRequest + index,
     window,
-    messageID: messages[messageIndex]?.info.id ?? "",
-    messageIndex,
+    ...answer,
     requestedAt,
     ...(beforeTokens !== undefined && { beforeTokens }),
     ...(afterTokens !== undefined && { afterTokens }),

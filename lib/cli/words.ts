@@ -1,4 +1,4 @@
-import type { Report } from "./report.ts"
+import type { Report } from "./types.ts"
 
 export function formatTokens(tokens: number | undefined): string {
   return tokens === undefined ? "unknown" : Math.round(tokens).toLocaleString("en-US")

@@ -38,8 +38,8 @@ test("without clearing each request reads what the previous one sent and writes 
     { cachedTokens: question + one + two, writtenTokens: three, breaksPrefix: false },
   ])
   const written = question + one + two + three
-  const read_ = 3 * question + 2 * one + two
-  assert.ok(Math.abs(inputCost(costs) - (1.25 * written + 0.1 * read_)) < 1e-6)
+  const cached = 3 * question + 2 * one + two
+  assert.ok(Math.abs(inputCost(costs) - (1.25 * written + 0.1 * cached)) < 1e-6)
 })
 
 test("a change is cached up to the first changed output; its step's calls stand before it", () => {
@@ -89,16 +89,16 @@ test("the benchmark's replay, which projects every request by itself, finds the 
     const targetTokens = Math.floor(finalTokens(window) * 0.5)
     const budgetTokens = Math.ceil(targetTokens / policy.targetRatio)
     const limits = { targetTokens, budgetTokens }
-    const read_ = readHistory(window.messages, { estimateMedia: policy.estimateMedia })
-    assert.ok(read_)
-    const sent = followRequests(read_, traceRequests(window.messages, { policy, inputBudget: budgetTokens }), true)
+    const replayed = readHistory(window.messages, { estimateMedia: policy.estimateMedia })
+    assert.ok(replayed)
+    const sent = followRequests(replayed, traceRequests(window.messages, { policy, inputBudget: budgetTokens }), true)
     const plain = sent.map(({ segmentEnd, hostCleared: cleared }) => ({ segmentEnd, cleared }))
     for (const [requests, expected] of [
       [sent, measurePolicy(window, engine, limits, policy)],
       [plain, measurePolicy(window, NONE, limits, policy)],
     ] as const) {
-      const costs = measureCosts(read_, requests)
-      const sum = (field: "cachedTokens" | "writtenTokens"): number => costs.reduce((all, one) => all + one[field], 0)
+      const costs = measureCosts(replayed, requests)
+      const sum = (field: "cachedTokens" | "writtenTokens"): number => costs.reduce((all, cost) => all + cost[field], 0)
       assert.ok(Math.abs(sum("cachedTokens") - expected.cachedTokens) < 1)
       assert.ok(Math.abs(sum("writtenTokens") - expected.writtenTokens) < 1)
       assert.equal(costs.filter(({ breaksPrefix }) => breaksPrefix).length, expected.prefixBreaks)

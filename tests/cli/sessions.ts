@@ -1,5 +1,5 @@
 import type { Message } from "../../lib/dtc/types.ts"
-import type { Report } from "../../lib/cli/report.ts"
+import type { Report } from "../../lib/cli/types.ts"
 import { assistant, bash, failed, grep, read, session, step, text, tokens, tool, user } from "../helpers/history.ts"
 import type { Terminal } from "./terminal.ts"
 
