@@ -192,9 +192,11 @@ function stagePackage(staged: string): void {
     if (locked.inBundle) cpSync(join(root, path), join(staged, path), { recursive: true })
   }
   const compiler = join(root, "node_modules/typescript/bin/tsc")
-  const args = [compiler, "-p", "tsconfig.build.json", "--outDir", join(staged, "dist")]
-  const build = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" })
-  assert.equal(build.status, 0, build.stdout)
+  for (const project of ["tsconfig.build.json", "lib/cli/page"]) {
+    const args = [compiler, "-p", project, "--outDir", join(staged, "dist")]
+    const build = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" })
+    assert.equal(build.status, 0, build.stdout)
+  }
 }
 
 /** Packs the staged folder, unpacks the tarball to `<into>/package` and returns the paths in it. */

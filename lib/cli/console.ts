@@ -9,6 +9,8 @@ export interface Console {
   err: Stream
   /** The bytes of standard input. */
   readInput: () => AsyncIterable<Uint8Array>
+  /** The built script of the page. */
+  readPageScript: () => Promise<string>
   /** Milliseconds of any steady clock. */
   clock: () => number
 }

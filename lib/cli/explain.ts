@@ -7,6 +7,7 @@ import { findOutputTokenMax } from "../request.ts"
 import { choosePaint, printable, type Console } from "./console.ts"
 import { InputFault } from "./faults.ts"
 import { findLimit } from "./limits.ts"
+import { renderPage } from "./page.ts"
 import { Progress } from "./progress.ts"
 import { describeSession, findSessionModel } from "./report.ts"
 import { readSession } from "./session.ts"
@@ -61,8 +62,8 @@ async function present(report: Report, format: ExplainFormat, console: Console, 
   )
 }
 
-async function writePage(file: string, report: Report, { cwd }: Console): Promise<void> {
-  const page = JSON.stringify(report)
+async function writePage(file: string, report: Report, { cwd, readPageScript }: Console): Promise<void> {
+  const page = renderPage(report, await readPageScript())
   try {
     await writeFile(path.resolve(cwd, file), page)
   } catch (error) {

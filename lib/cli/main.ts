@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { runCommand } from "./command.ts"
 import type { Stream } from "./console.ts"
@@ -15,6 +16,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   out: streamOf(process.stdout),
   err: streamOf(process.stderr),
   readInput: () => process.stdin,
+  readPageScript: () => readFile(new URL("page/browser.js", import.meta.url), "utf8"),
   clock: () => performance.now(),
 })
 

@@ -23,9 +23,10 @@ export function describeLimit({ inputBudget, targetTokens, limitSource }: Report
 export function describeHeadline({ totals }: Report): string {
   const { requests, clearedOutputs, clearedTokens, batches, relativeInputCost } = totals
   if (requests === 0) return "The session holds no request."
-  if (clearedOutputs === 0) return `Nothing would have been cleared in ${count(requests, "request")}.`
-  const cleared = `${count(clearedOutputs, "output")} of ${formatTokens(clearedTokens)} tokens would have been cleared`
-  return `${cleared} in ${count(batches, "batch", "batches")} over ${count(requests, "request")}, for ${formatRatio(relativeInputCost)} of the input cost.`
+  if (clearedOutputs === 0) return `Nothing would have been left out in ${count(requests, "request")}.`
+  const cleared = `${count(clearedOutputs, "output")} of ${formatTokens(clearedTokens)} tokens would have been left out`
+  const pace = `in ${count(batches, "batch", "batches")} over ${count(requests, "request")}`
+  return `${cleared}, ${pace}, at ${formatRatio(relativeInputCost)} of the input cost.`
 }
 
 /** Why figures may be low; `undefined` when they are not. */

@@ -53,6 +53,7 @@ export function createTerminal(context: TestContext, setup: Setup = {}): Termina
           const bytes = Buffer.from(setup.input ?? "")
           for (let start = 0; start < bytes.length; start += 7) yield bytes.subarray(start, start + 7)
         },
+        readPageScript: async () => "// the page's script",
         clock: () => (now += setup.tickMs ?? 0),
       })
       return { code, out: out.join(""), err: err.join("") }
