@@ -4,7 +4,7 @@ import { Html, html, jsonData } from "./html.ts"
 import { renderChart } from "./page-chart.ts"
 import { STYLE } from "./page-style.ts"
 import { REASONS } from "./reasons.ts"
-import type { OutputRow, Report } from "./types.ts"
+import type { OutputRow, PageData, Report } from "./types.ts"
 import { count, describeHeadline, describeLimit, describeUnknown, formatRatio, formatTokens } from "./words.ts"
 
 /**
@@ -42,13 +42,13 @@ function verbatim(start: string, text: string, end: string): Html {
   return new Html(`${start}${text}${end}`)
 }
 
-/** What the script needs of the report: the table of outputs stands in the page already. */
-function selectData({ outputs: _outputs, ...rest }: Report): object {
-  const requests = rest.requests.map(({ batch, ...request }) => ({
+/** What the script needs of the report; the rest stands in the page already. */
+function selectData({ inputBudget, windows, requests }: Report): PageData {
+  const shown = requests.map(({ batch, ...request }) => ({
     ...request,
     batch: batch.map(({ tool, target, ...more }) => ({ ...more, tool: printable(tool), target: printable(target) })),
   }))
-  return { ...rest, requests, reasons: REASONS }
+  return { inputBudget, windows, requests: shown, reasons: REASONS }
 }
 
 function nameSession({ session }: Report): string {

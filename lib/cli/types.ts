@@ -141,3 +141,8 @@ export interface OutputRow {
   /** The request that the first of them answered. */
   repeatedAt?: number
 }
+
+/** What the page leaves for its script. */
+export type PageData = Pick<Report, "inputBudget" | "windows" | "requests"> & {
+  reasons: Readonly<Record<OutputRow["reason"], string>>
+}

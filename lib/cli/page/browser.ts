@@ -1,10 +1,7 @@
 /** The page's own script: it shows the request under the pointer or the one that was chosen, and filters the outputs. */
-import type { OutputRow, Report, RequestRow, SourceRow } from "../types.ts"
+import type { PageData, RequestRow, SourceRow } from "../types.ts"
 
-/** What `page.ts` leaves in the page. */
-type PageReport = Omit<Report, "outputs"> & { reasons: Readonly<Record<OutputRow["reason"], string>> }
-
-const report: PageReport = JSON.parse(find("#report").textContent)
+const report: PageData = JSON.parse(find("#report").textContent)
 const { requests, windows } = report
 const chart = find("#chart")
 const cursor = find("#cursor")
