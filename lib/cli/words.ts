@@ -32,8 +32,8 @@ export function describeHeadline({ totals }: Report): string {
 /** Why figures may be low; `undefined` when they are not. */
 export function describeUnknown({ totals }: Report): string | undefined {
   if (totals.unknownSize === 0) return undefined
-  const requests = `${count(totals.unknownSize, "request")} of ${totals.requests}`
-  return `${requests} hold content of unknown size, such as an image: nothing new is cleared there, and sums leave them out.`
+  const where = `In ${count(totals.unknownSize, "request")} of ${totals.requests} there is content of unknown size`
+  return `${where}, such as an image: nothing new is cleared there, and sums leave them out.`
 }
 
 export interface Figure {

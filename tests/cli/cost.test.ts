@@ -20,8 +20,9 @@ const messages = session(
 )
 const history = readHistory(messages)
 assert.ok(history)
-const [first, second] = history.outputs
-assert.ok(first && second)
+const [first, second, third] = history.outputs
+assert.ok(first && second && third)
+const parallelTokens = second.textTokens + third.textTokens
 const sizes = history.segments.map(({ tokens: size }) => size)
 const [question = 0, one = 0, two = 0, three = 0] = sizes
 const none = new Set<typeof first>()
@@ -44,17 +45,17 @@ test("without clearing each request reads what the previous one sent and writes 
 
 test("a change is cached up to the first changed output; its step's calls stand before it", () => {
   const cleared = new Set([second])
-  const [, , third, fourth] = measureCosts(history, [
+  const [, , broken, unbroken] = measureCosts(history, [
     { segmentEnd: 1, cleared: none },
     { segmentEnd: 3, cleared: none },
     { segmentEnd: 4, cleared },
     { segmentEnd: 4, cleared },
   ])
-  const callTokens = two - 1_500
-  assert.equal(third?.breaksPrefix, true)
-  assert.equal(third.cachedTokens, question + one + callTokens)
-  assert.equal(third.cachedTokens + third.writtenTokens, question + one + two + three - second.savingsTokens)
-  assert.deepEqual([fourth?.breaksPrefix, fourth?.writtenTokens], [false, 0])
+  const callTokens = two - parallelTokens
+  assert.equal(broken?.breaksPrefix, true)
+  assert.equal(broken.cachedTokens, question + one + callTokens)
+  assert.equal(broken.cachedTokens + broken.writtenTokens, question + one + two + three - second.savingsTokens)
+  assert.deepEqual([unbroken?.breaksPrefix, unbroken?.writtenTokens], [false, 0])
 })
 
 test("earlier clears count before the change, and taking one back is a change too", () => {
@@ -67,8 +68,8 @@ test("earlier clears count before the change, and taking one back is a change to
     costs.map(({ breaksPrefix }) => breaksPrefix),
     [false, true, true],
   )
-  assert.equal(costs[1]?.cachedTokens, question + one - first.savingsTokens + (two - 1_500))
-  assert.equal(costs[2]?.cachedTokens, question + (one - 1_000))
+  assert.equal(costs[1]?.cachedTokens, question + one - first.savingsTokens + (two - parallelTokens))
+  assert.equal(costs[2]?.cachedTokens, question + (one - first.textTokens))
 })
 
 test("an output that is cleared before it was ever sent breaks nothing", () => {
@@ -104,4 +105,30 @@ test("the benchmark's replay, which projects every request by itself, finds the 
       assert.equal(costs.filter(({ breaksPrefix }) => breaksPrefix).length, expected.prefixBreaks)
     }
   }
+})
+
+test("of parallel outputs the first one in their message is where a change begins", () => {
+  const costs = measureCosts(history, [
+    { segmentEnd: 4, cleared: none },
+    { segmentEnd: 4, cleared: new Set([third, second]) },
+    { segmentEnd: 4, cleared: new Set([second]) },
+  ])
+  const callTokens = two - parallelTokens
+  assert.equal(costs[1]?.cachedTokens, question + one + callTokens)
+  assert.equal(costs[2]?.cachedTokens, question + one + callTokens + second.textTokens - second.savingsTokens)
+})
+
+test("before a stored mark is in force, its output counts in full", () => {
+  const marked = readHistory(
+    session(user("go"), step(read("a", tokens(1_000, "a"), { time: { start: 1, end: 2, compacted: 99_000 } }))),
+  )
+  assert.ok(marked)
+  const [hidden] = marked.outputs
+  assert.ok(hidden)
+  const costs = measureCosts(marked, [
+    { segmentEnd: 2, cleared: none },
+    { segmentEnd: 2, cleared: new Set([hidden]) },
+  ])
+  assert.equal(costs[0]?.writtenTokens, question + one)
+  assert.equal((costs[1]?.cachedTokens ?? 0) + (costs[1]?.writtenTokens ?? 0), question + one - hidden.savingsTokens)
 })

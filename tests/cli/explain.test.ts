@@ -126,6 +126,75 @@ test("marks that the host stored count from their time on, with the plugin and w
   assert.equal(totals.prefixBreaksBefore, 1)
 })
 
+test("a mark without a time hides nothing that was not sent yet", async (t) => {
+  const odd = session(
+    user("go"),
+    step(text("a")),
+    step(read("b.ts", tokens(900), { time: { start: 1, compacted: true } })),
+  )
+  const { requests } = await explainJson(start(t), [...odd, ...session(step(text("c"))).map(later)])
+  assert.deepEqual(
+    requests.map(({ clearedOutputs }) => clearedOutputs),
+    [0, 0, 1],
+  )
+})
+
+/** Ten seconds later, so that it stands behind the others. */
+const later = ({ info, parts }: Message): Message => ({
+  info: { ...info, id: "msg_9", time: { created: 11_000 } },
+  parts,
+})
+
+test("what the newest steps and the answer that nothing has sent yet hold is recent", async (t) => {
+  const settings = { dtc: { protectRecentSteps: 1, protectRecentTokens: 0 } }
+  const { outputs } = await explainJson(start(t, settings), READS.slice(0, 5))
+  assert.deepEqual(
+    outputs.filter(({ tool: name }) => name === "read").map(({ target, reason }) => [target, reason]),
+    [
+      ["a.ts", "waiting"],
+      ["b.ts", "waiting"],
+      ["a.ts", "recent"],
+    ],
+  )
+  const two = await explainJson(start(t, { dtc: { ...settings.dtc, protectRecentSteps: 2 } }), READS.slice(0, 5))
+  assert.equal(two.outputs.filter(({ reason }) => reason === "recent").length, 2)
+})
+
+test("without a stable prefix an output may come back", async (t) => {
+  const audio = user("hear", {}, { type: "file", mime: "audio/wav", url: "data:audio/wav;base64,AAAA" })
+  const [, heard, answer] = session(user("go"), audio, step(text("?")))
+  assert.ok(heard && answer)
+  const messages = [
+    ...READS.slice(0, 8),
+    later(heard),
+    { ...later(answer), info: { ...answer.info, time: { created: 12_000 } } },
+  ]
+  const stable = await explainJson(start(t), messages)
+  const anew = await explainJson(start(t, { dtc: { ...SETTINGS.dtc, stablePrefix: false } }), messages)
+  assert.ok(anew.totals.batches > 0)
+  assert.deepEqual([anew.requests.at(-1)?.clearedOutputs, anew.totals.clearedOutputs], [0, 0])
+  assert.ok(stable.totals.clearedOutputs > 0, "what is carried stays")
+})
+
+test("a row names the message that answered and which of its steps", async (t) => {
+  const { requests } = await explainJson(start(t), stepsOfOneMessage)
+  assert.deepEqual(
+    requests.map(({ messageID, messageIndex, step: place }) => [messageID, messageIndex, place]),
+    [0, 1, 2, 3, 4, 5, 6].map((place) => ["msg_0001", 1, place]),
+  )
+})
+
+test("with several windows each row names its own, and a long target keeps its end", async (t) => {
+  const terminal = start(t)
+  const name = `${"deep/".repeat(30)}leaf.ts`
+  const long = compacted.map((message) => JSON.parse(JSON.stringify(message).replaceAll("a.ts", name)) as Message)
+  const { out } = await terminal.run("explain", terminal.write("s.json", long), "--limit", LIMIT)
+  assert.match(out, /^ +1\/1 /m)
+  assert.match(out, /^ *2\/17 /m)
+  assert.match(out, / (deep\/){4}…\S+leaf\.ts /)
+  for (const line of out.split("\n")) assert.ok(line.length < 180, line)
+})
+
 test("numbers and totals add up", async (t) => {
   const { requests, outputs, totals, windows, inputBudget, targetTokens, limit, limitSource } = await explainJson(
     start(t),
@@ -173,7 +242,7 @@ test("content of unknown size is said to be unknown", async (t) => {
   assert.ok(known?.beforeTokens !== undefined && known.skipped === undefined)
   assert.deepEqual([unknown?.beforeTokens, unknown?.skipped, totals.unknownSize], [undefined, "unknown-content", 1])
   const { out } = await terminal.run("explain", terminal.at("session.json"), "--limit", LIMIT)
-  assert.match(out, /1 request of 2 hold content of unknown size/)
+  assert.match(out, /In 1 request of 2 there is content of unknown size/)
 })
 
 test("the text shows each request with its bar, each batch, each cleared output and why the others stay", async (t) => {

@@ -62,3 +62,22 @@ test("the chart has a column for every request, a mark for every batch, and both
   assert.match(page, /target 7,000/)
   assert.doesNotMatch(page, /NaN|Infinity|undefined/)
 })
+
+test("the chart shows where a compaction was and which requests have no size", async (t) => {
+  const page = await writePage(t, exported(READS))
+  assert.doesNotMatch(page, /class="window"|class="unknown"/)
+  const audio = user("hear", {}, { type: "file", mime: "audio/wav", url: "data:audio/wav;base64,AAAA" })
+  const messages = session(
+    user("go"),
+    step(read("a.ts", "a")),
+    { role: "user", parts: [{ type: "compaction" }], info: { id: "compact" } },
+    { role: "assistant", parts: [], info: { summary: true, finish: "stop", parentID: "compact" } },
+    step(read("b.ts", "b")),
+    audio,
+    step(read("c.ts", "c")),
+  )
+  const eventful = await writePage(t, messages)
+  assert.equal(eventful.match(/class="window"/g)?.length, 1)
+  assert.equal(eventful.match(/class="unknown"/g)?.length, 1)
+  assert.match(eventful, /In 1 request of 3 there is content of unknown size/)
+})

@@ -131,6 +131,13 @@ test("sessions beyond the capacity are forgotten, oldest first", async () => {
   assert.equal(lines(instance).length, 258)
 })
 
+test("a session that goes on is not the oldest", async () => {
+  const instance = quiet()
+  for (let index = 0; index < 256; index++) await instance.transform(longHistory(`ses_${index}`))
+  for (const sessionID of ["ses_0", "ses_256", "ses_0"]) await instance.transform(longHistory(sessionID))
+  assert.equal(lines(instance).length, 257)
+})
+
 test("a host that takes no log line and no toast changes nothing", async () => {
   for (const broken of [rejects, throws]) {
     const call = () => broken({ signal: new AbortController().signal })
