@@ -1,6 +1,10 @@
 /** `npm run bench:readme`: writes the README's numbers from the files that the benchmarks wrote. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import type { EstimateResult } from "./estimate.ts"
+import { BASE_METHOD } from "./estimate/measure.ts"
+import { ENGINE } from "./estimate/reported.ts"
+import { percent } from "./estimate/table.ts"
 import type { BenchmarkResult, PolicyResult, TargetResult } from "./replay/benchmark.ts"
 
 const README = new URL("../README.md", import.meta.url)
@@ -24,12 +28,20 @@ const COMPARED = new Map([
   ["clear_tool_uses carried at_least 0.35", "keep the newest 3 results of any tool, in batches"],
   ["OpenCode prune", "OpenCode's own pruning"],
 ])
+/** Estimators that the README compares: their names in the benchmark's result, and for readers. */
+const ESTIMATES = new Map([
+  ["history", "the history alone, as before any report"],
+  ["last", "the last report"],
+  [ENGINE, "this plugin: last report, reported output, calibrated growth"],
+])
 const PRICE = "1.25/0.1"
 
 /** The README's section of numbers. */
 export function describeNumbers(): string {
   return [
     ...describeReplay(readResult("replay") as BenchmarkResult),
+    "",
+    ...describeEstimate(readResult("estimate") as EstimateResult),
     "",
     ...describeProject(readResult("project") as ProjectFigures),
   ].join("\n")
@@ -49,7 +61,7 @@ function describeReplay({ targets, minWindowTokens }: BenchmarkResult): string[]
     ...targets.flatMap(describeTarget),
     "",
     "Clearing any tool's output down to the newest three is cheaper because it loses two to three times the evidence. The break and the evidence",
-    'of "never clearing" come from marks that the host itself had stored. Five windows are few: `docs/decisions` says how the',
+    'of "never clearing" come from marks that the host itself had stored. Six windows are few: `docs/decisions` says how the',
     "defaults were chosen and what leaving one session out gives.",
   ]
 }
@@ -61,6 +73,28 @@ function describeTarget({ ratio, policies }: TargetResult): string[] {
 function describePolicy(ratio: number, { name, cost, measure }: PolicyResult): string {
   const { prefixBreaks, evidenceLost, overBudget } = measure
   return `| ${ratio} of the final size | ${COMPARED.get(name)} | ${cost[PRICE]?.relative.toFixed(3)} | ${prefixBreaks} | ${evidenceLost} | ${overBudget} |`
+}
+
+function describeEstimate({ overall, firsts, texts }: EstimateResult): string[] {
+  const reported = firsts.map(({ reportedTokens }) => reportedTokens)
+  const own = texts.filter(({ method }) => method === BASE_METHOD)
+  const worst = own.toSorted((a, b) => Math.abs(b.errorOfMean) - Math.abs(a.errorOfMean))[0]
+  const range = [Math.min(...reported), Math.max(...reported)].map((tokens) => tokens.toLocaleString("en"))
+  return [
+    `Sizes, one request ahead, beside what providers reported in the same sessions (${overall[0]?.requests.toLocaleString("en")} requests):`,
+    "",
+    "| estimate | median error | 90th percentile |",
+    "| --- | --- | --- |",
+    ...overall
+      .filter(({ method }) => ESTIMATES.has(method))
+      .map(
+        ({ method, medianShare, p90Share }) =>
+          `| ${ESTIMATES.get(method)} | ${percent(medianShare)} | ${percent(p90Share)} |`,
+      ),
+    "",
+    `A window's first request has no report yet: it cost ${range.join(" to ")} tokens, most of them system prompt and tools. The`,
+    `base estimate of the text alone is off by at most ${Math.abs(Math.round((worst?.errorOfMean ?? 0) * 100))} % of the mean of ${own[0]?.tokenizers.length} tokenizers, over ${own.length} kinds of text (worst: ${worst?.kind}).`,
+  ]
 }
 
 function describeProject({
@@ -80,7 +114,7 @@ function describeProject({
     `| the same beside \`JSON.stringify\` | ${projectToStringify} |`,
     `| the time of ${growth} times the history, beside one | ${growthOfTime} |`,
     "",
-    "`npm run bench` and `npm run bench:replay` measure, `npm run bench:readme` writes the results here.",
+    "`npm run bench`, `bench:replay` and `bench:estimate` measure, `npm run bench:readme` writes the results here.",
   ]
 }
 

@@ -19,12 +19,10 @@ export interface Batch {
 export class Notices {
   private readonly sentWithout = new Map<string, ReadonlySet<string>>()
 
-  findBatch(sessionID: string, { cleared, stats }: Projection): Batch | undefined {
+  findBatch(sessionID: string, { cleared, requestIndex: present }: Projection): Batch | undefined {
     const before = this.sentWithout.get(sessionID)
     this.remember(sessionID, cleared)
-    const fresh = cleared.filter(
-      ({ requestIndex, partID }) => requestIndex === stats.requestIndex && !before?.has(partID),
-    )
+    const fresh = cleared.filter(({ requestIndex, partID }) => requestIndex === present && !before?.has(partID))
     return fresh.length > 0 ? describeBatch(fresh) : undefined
   }
 

@@ -1,4 +1,4 @@
-import { enginePolicy } from "./engine-policies.ts"
+import { calibratedPolicy, enginePolicy } from "./engine-policies.ts"
 import {
   clearToolUses,
   clearToolUsesCarried,
@@ -30,7 +30,12 @@ export function listPolicies({ stablePrefix }: EngineSettings, sketches: readonl
   return [
     NONE,
     RESELECT,
-    ...(built ? [enginePolicy("ours", "the engine with its defaults", stablePrefix)] : []),
+    ...(built
+      ? [
+          calibratedPolicy("ours", "the engine with its defaults", stablePrefix),
+          enginePolicy("ours, not calibrated", "the engine without the reported sizes", stablePrefix),
+        ]
+      : []),
     ...shown.map(sketchPolicy),
     clearToolUses(0),
     clearToolUses(CLEAR_AT_LEAST_RATIO),

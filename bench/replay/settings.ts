@@ -4,8 +4,10 @@ import type { Policy } from "../../lib/dtc/types.ts"
 type SchemaField = { default?: unknown }
 type ConfigurationSchema = { properties: { dtc: { properties: Record<string, SchemaField> } } }
 
-/** Policy fields that change what is cleared, and that the seed's rule does not have. */
+/** Policy fields that the rule of selecting afresh does not have. */
 const STABLE_PREFIX_FIELDS = ["stablePrefix", "clearAtLeastRatio", "cacheTtlMs"]
+/** Policy fields that change sizes: policies are compared by the base estimate. */
+const ESTIMATE_FIELDS = ["estimateMedia", "calibrate"]
 
 export interface EngineSettings {
   /** The schema's defaults without the stable prefix: the rule that selects afresh for every request. */
@@ -18,7 +20,7 @@ export function readEngineSettings(): EngineSettings {
   const file = new URL("../../dcp.schema.json", import.meta.url)
   const { properties } = (JSON.parse(readFileSync(file, "utf8")) as ConfigurationSchema).properties.dtc
   const defaults = Object.entries(properties).filter(
-    ([field]) => field !== "enabled" && "default" in properties[field]!,
+    ([field]) => field !== "enabled" && !ESTIMATE_FIELDS.includes(field) && "default" in properties[field]!,
   )
   const pick = (extension: boolean): object =>
     Object.fromEntries(

@@ -1,8 +1,9 @@
 import { findKeptReason } from "../dtc/eligibility.ts"
 import { RecentSteps } from "../dtc/steps.ts"
 import type { History, Policy, ToolOutput } from "../dtc/types.ts"
-import type { ChosenOutput, FollowedRequest } from "./follow.ts"
+import type { FollowedRequest } from "./follow.ts"
 import { describeTarget, nameTarget } from "./target.ts"
+import type { ChosenOutput } from "./trace.ts"
 import type { OutputRow } from "./types.ts"
 
 export interface WindowStory {
@@ -60,10 +61,10 @@ function describeKept(output: ToolOutput, policy: Policy, recentFrom: number): P
 /** What the last request is sent without, with the first request since which that has been so. */
 function findClears(sent: readonly FollowedRequest[], firstRequest: number): ReadonlyMap<ToolOutput, Clear> {
   const clears = new Map<ToolOutput, Clear>()
-  for (const [index, { batch, cleared }] of sent.entries()) {
-    for (const chosen of batch) {
-      const clearedAt = clears.get(chosen.output)?.clearedAt ?? firstRequest + index
-      clears.set(chosen.output, { ...chosen, clearedAt })
+  for (const [index, { chosen, cleared }] of sent.entries()) {
+    for (const choice of chosen) {
+      const clearedAt = clears.get(choice.output)?.clearedAt ?? firstRequest + index
+      clears.set(choice.output, { ...choice, clearedAt })
     }
     if (cleared !== sent[index - 1]?.cleared)
       for (const output of clears.keys()) if (!cleared.has(output)) clears.delete(output)

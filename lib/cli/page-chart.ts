@@ -28,9 +28,8 @@ export function renderChart(report: Report): Html {
     ${listTicks(most).map((tokens) => renderTick(tokens, scales))}
     <path class="plain" d="${drawArea(requests, ({ beforeTokens }) => beforeTokens, scales)}" />
     <path class="own" d="${drawArea(requests, ({ afterTokens }) => afterTokens, scales)}" />
-    ${renderUnknown(requests, scales)} ${renderWindows(requests, scales)}
-    ${renderLine("budget", `budget ${formatTokens(inputBudget)}`, inputBudget, scales)}
-    ${renderLine("target", `target ${formatTokens(targetTokens)}`, targetTokens, scales)}
+    ${renderUnknown(requests, scales)} ${renderWindows(requests, scales)} ${renderBudget(inputBudget, scales)}
+    ${renderTarget(requests, targetTokens, scales)}
     ${requests.flatMap((request, index) => renderBatch(request, index, scales))}
     ${listNumbers(requests.length).map((index) => renderNumber(index, scales))}
     <rect
@@ -55,10 +54,20 @@ function drawArea(
   return `M${x(0)} ${y(0)}${columns.join("")}V${y(0)}Z`
 }
 
-function renderLine(name: string, label: string, tokens: number, { y }: Scales): Html {
-  return html`<g class="${name}">
-    <line x1="${LEFT}" x2="${LEFT + PLOT_WIDTH}" y1="${y(tokens)}" y2="${y(tokens)}" />
-    <text x="${LEFT + 6}" y="${y(tokens) - 5}">${label}</text>
+function renderBudget(tokens: number, { y }: Scales): Html {
+  return html`<g class="budget">
+    <path d="M${LEFT} ${y(tokens)}h${PLOT_WIDTH}" />
+    <text x="${LEFT + 6}" y="${y(tokens) - 5}">budget ${formatTokens(tokens)}</text>
+  </g>`
+}
+
+/** Not one height: reports tell how much of the budget is no history's. */
+function renderTarget(requests: readonly RequestRow[], lastTokens: number, { x, y }: Scales): Html {
+  const first = requests[0]?.targetTokens ?? lastTokens
+  const steps = requests.map(({ targetTokens }, index) => `V${y(targetTokens)}H${x(index + 1)}`)
+  return html`<g class="target">
+    <path d="M${LEFT} ${y(first)}${steps.join("")}" />
+    <text x="${LEFT + 6}" y="${y(first) - 5}">target ${formatTokens(first)}</text>
   </g>`
 }
 

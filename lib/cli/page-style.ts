@@ -38,8 +38,8 @@ svg text { fill: var(--quiet) }
 .plain { fill: var(--plain) }
 .own { fill: var(--own) }
 .tick line { stroke: var(--line); stroke-width: 1; opacity: .6 }
-.budget line { stroke: var(--budget); stroke-width: 1.5; stroke-dasharray: 7 4 }
-.target line { stroke: var(--target); stroke-width: 1.5; stroke-dasharray: 2 4 }
+.budget path { fill: none; stroke: var(--budget); stroke-width: 1.5; stroke-dasharray: 7 4 }
+.target path { fill: none; stroke: var(--target); stroke-width: 1.5; stroke-dasharray: 2 4 }
 .budget text { fill: var(--budget) }
 .target text { fill: var(--target) }
 svg .budget text, svg .target text { paint-order: stroke; stroke: var(--page); stroke-width: 4px; font-weight: 600 }

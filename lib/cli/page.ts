@@ -67,7 +67,7 @@ function renderHead(report: Report): Html {
     <p class="quiet">${facts.map(printable).join(" · ")}</p>
     <p class="headline">${describeHeadline(report)}</p>
     <p class="quiet">
-      ${describeLimit(report)}. Sizes are estimates of the messages; system prompt and tools are not in them.
+      ${describeLimit(report)}. Sizes are estimates, corrected by what the provider reported where it did.
     </p>
     ${unknown === undefined ? "" : html`<p class="warning">${unknown}</p>`}
   </header>`

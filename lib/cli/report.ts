@@ -5,11 +5,11 @@ import { findRequestedModel, readHistory } from "../dtc/wire.ts"
 import { CACHE_READ_PRICE, CACHE_WRITE_PRICE, inputCost, measureCosts, type RequestCost } from "./cost.ts"
 import { InputFault } from "./faults.ts"
 import type { KnownLimit } from "./limits.ts"
-import { followRequests, type ChosenOutput, type FollowedRequest } from "./follow.ts"
+import { followRequests, type FollowedRequest } from "./follow.ts"
 import { describeOutputs } from "./outputs.ts"
 import type { Progress } from "./progress.ts"
 import type { ExportedSession } from "./session.ts"
-import { traceRequests, type RequestTrace } from "./trace.ts"
+import { traceRequests, type ChosenOutput } from "./trace.ts"
 import { describeTarget } from "./target.ts"
 import type { BatchRow, OutputRow, Report, RequestRow, Totals, WindowRow } from "./types.ts"
 import { splitWindows } from "./windows.ts"
@@ -49,7 +49,7 @@ export function describeSession(
     limit,
     limitSource: source,
     inputBudget,
-    targetTokens: Math.floor(inputBudget * policy.targetRatio),
+    targetTokens: requests.at(-1)?.targetTokens ?? Math.floor(inputBudget * policy.targetRatio),
     policy,
     prices: { cacheWrite: CACHE_WRITE_PRICE, cacheRead: CACHE_READ_PRICE },
     totals: addUp(windows, inputBudget),
@@ -85,59 +85,41 @@ function judgeWindow(messages: readonly Message[], judgement: Judgement, numberi
   const { policy, model } = judgement
   const history = readHistory(messages, { model, estimateMedia: policy.estimateMedia })
   if (!history) throw new InputFault("a message of the session is malformed")
-  const traces = traceRequests(messages, judgement)
-  const sent = followRequests(history, traces, policy.stablePrefix === true)
+  const sent = followRequests(history, traceRequests(messages, history, judgement), policy.stablePrefix === true)
+  const plain = sent.map(({ segmentEnd, hostCleared }) => ({ segmentEnd, cleared: hostCleared }))
   const costs = measureCosts(history, sent)
-  const steps = numberSteps(traces)
-  const rows = traces.flatMap((trace, index) => {
-    const [request, cost] = [sent[index], costs[index]]
-    const messageID = messages[trace.messageIndex]?.info.id ?? ""
-    const answer = { messageID, messageIndex: trace.messageIndex, step: steps[index] ?? 0 }
-    return request && cost ? [describeRequest(trace, answer, numbering, request, cost)] : []
-  })
   const { window, firstRequest } = numbering
-  const lastRequest = firstRequest + rows.length - 1
+  const lastRequest = firstRequest + sent.length - 1
   return {
-    row: { window, messages: messages.length, ...(rows.length > 0 && { firstRequest, lastRequest }) },
-    requests: rows,
+    row: { window, messages: messages.length, ...(sent.length > 0 && { firstRequest, lastRequest }) },
+    requests: sent.flatMap((request, index) => {
+      const [cost, number] = [costs[index], firstRequest + index]
+      const messageID = messages[request.messageIndex]?.info.id ?? ""
+      return cost ? [{ request: number, window, messageID, ...describeRequest(request, cost) }] : []
+    }),
     outputs: describeOutputs({ history, sent, policy, numbering }),
-    plain: measureCosts(
-      history,
-      sent.map(({ segmentEnd, hostCleared }) => ({ segmentEnd, cleared: hostCleared })),
-    ),
+    plain: measureCosts(history, plain),
   }
 }
 
-/** Which step of its message each request became: a message's steps are requests in a row. */
-function numberSteps(traces: readonly RequestTrace[]): number[] {
-  let step = 0
-  return traces.map(
-    ({ messageIndex }, index) => (step = traces[index - 1]?.messageIndex === messageIndex ? step + 1 : 0),
-  )
-}
-
 function describeRequest(
-  trace: RequestTrace,
-  answer: Pick<RequestRow, "messageID" | "messageIndex" | "step">,
-  { window, firstRequest }: Numbering,
-  { cleared, batch }: FollowedRequest,
+  request: FollowedRequest,
   { cachedTokens, writtenTokens, breaksPrefix }: RequestCost,
-): RequestRow {
-  const { index, requestedAt, beforeTokens, afterTokens, reportedTokens, skipped } = trace
+): Omit<RequestRow, "request" | "window" | "messageID"> {
+  const { messageIndex, step, requestedAt, beforeTokens, afterTokens, reportedTokens, targetTokens } = request
   return {
-    request: firstRequest + index,
-    window,
-    ...answer,
+    messageIndex,
+    step,
     requestedAt,
-    ...(beforeTokens !== undefined && { beforeTokens }),
+    ...(beforeTokens === undefined ? { skipped: "unknown-content" } : { beforeTokens }),
     ...(afterTokens !== undefined && { afterTokens }),
     ...(reportedTokens !== undefined && { reportedTokens }),
-    batch: batch.map(describeChoice),
-    clearedOutputs: cleared.size,
+    targetTokens,
+    batch: request.chosen.map(describeChoice),
+    clearedOutputs: request.cleared.size,
     cachedTokens: Math.round(cachedTokens),
     writtenTokens: Math.round(writtenTokens),
     breaksPrefix,
-    ...(skipped && { skipped }),
   }
 }
 

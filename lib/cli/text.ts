@@ -47,7 +47,7 @@ function describeRequests(report: Report, paint: Paint): string[] {
     windows.length > 1 ? `${request.window}/${request.request}` : String(request.request),
     formatTokens(request.beforeTokens),
     formatTokens(request.afterTokens),
-    `${drawBar(request, report, scale)}${describeBatch(request)}`,
+    `${drawBar(request, scale)}${describeBatch(request)}`,
   ])
   const [first = "", ...lines] = alignColumns([head, ...rows], [0, 1, 2])
   const legend = `█ sent  ░ cleared  │ target ${formatTokens(report.targetTokens)}`
@@ -58,7 +58,7 @@ function describeRequests(report: Report, paint: Paint): string[] {
   ]
 }
 
-function drawBar({ beforeTokens, afterTokens }: RequestRow, { targetTokens }: Report, scale: number): string {
+function drawBar({ beforeTokens, afterTokens, targetTokens }: RequestRow, scale: number): string {
   if (beforeTokens === undefined || afterTokens === undefined) return "of unknown size".padEnd(BAR_CHARS)
   const target = Math.floor(targetTokens / scale)
   return Array.from({ length: BAR_CHARS }, (_, cell) => {

@@ -1,66 +1,58 @@
-import { projectMessages, type ClearedOutput, type Message, type History, type ProjectOptions } from "../dtc/engine.ts"
-import { readHistory } from "../dtc/wire.ts"
+import { projectMessages } from "../dtc/engine.ts"
+import { replayRequests, type ReplayedRequest } from "../dtc/replay.ts"
+import type { ClearReason, History, Message, ProjectOptions, ToolOutput } from "../dtc/types.ts"
 
 /** What the engine decides for one request of a window, the plugin having been there from its start. */
 export interface RequestTrace {
-  /** Counted from 0 within the window. */
-  index: number
+  /** Index into `History.segments`: the request sends everything before it, and its answer is that one. */
+  segmentEnd: number
   /** When it was made, in milliseconds. */
   requestedAt: number
-  /** The message that answered it, as an index into the window's messages. */
+  /** The message that answered it, as an index into the window's messages, and which of its steps. */
   messageIndex: number
+  step: number
   /** Tokens with nothing cleared but what the host had; `undefined` when something cannot be sized. */
   beforeTokens: number | undefined
   afterTokens: number | undefined
   /** What the provider said that the request as it was really sent held. */
-  reportedTokens?: number
+  reportedTokens: number | undefined
   targetTokens: number
   /** What this request is the first to be sent without; all that it is sent without where the prefix is not stable. */
-  chosen: readonly ClearedOutput[]
-  skipped?: "invalid-budget" | "unknown-content"
+  chosen: readonly ChosenOutput[]
+}
+
+export interface ChosenOutput {
+  output: ToolOutput
+  reason: ClearReason
+  /** Redundant outputs only. */
+  witnessCallID?: string
+  savedTokens: number
 }
 
 /** Each past request of one window, in order. The next one, which nothing has answered yet, is not among them. */
-export function traceRequests(messages: readonly Message[], options: ProjectOptions): RequestTrace[] {
-  const { model, policy } = options
-  const history = readHistory(messages, { model, estimateMedia: policy.estimateMedia })
-  if (!history) return []
-  const requests = findRequests(history, messages)
-  const chosen = policy.stablePrefix ? chooseOnce(messages, options) : chooseAnew(messages, options, requests)
-  const { targetTokens } = projectMessages([], options).stats
-  const savingsOf = new Map(history.outputs.map((output) => [placeOf(output), output.savingsTokens]))
-  let saved = 0
-  return requests.map(({ segmentEnd, messageIndex, requestedAt }, index) => {
-    const own = chosen(index)
-    const savings = own.reduce((sum, output) => sum + (savingsOf.get(placeOf(output)) ?? 0), 0)
-    saved = policy.stablePrefix ? saved + savings : savings
-    const tokens = estimateSent(history, segmentEnd, requestedAt)
-    return {
-      index,
-      requestedAt,
-      messageIndex,
-      beforeTokens: tokens === undefined ? undefined : Math.ceil(tokens),
-      afterTokens: tokens === undefined ? undefined : Math.ceil(tokens - saved),
-      targetTokens,
-      chosen: own,
-      ...(tokens === undefined && { skipped: "unknown-content" as const }),
-    }
+export function traceRequests(messages: readonly Message[], history: History, options: ProjectOptions): RequestTrace[] {
+  const decide = options.policy.stablePrefix ? decideOnce(history, options) : decideAnew(messages, history, options)
+  return findRequests(messages, history).map((request, index) => {
+    const { segmentEnd, requestedAt, messageIndex, step } = request
+    const reportedTokens = history.segments[segmentEnd]?.report?.promptTokens
+    return { segmentEnd, requestedAt, messageIndex, step, reportedTokens, ...decide(request, index) }
   })
 }
 
 interface PastRequest {
   segmentEnd: number
+  requestedAt: number
   messageIndex: number
+  step: number
   /** It sends the messages before `messageIndex`, and this many parts of that one. */
   partEnd: number
-  requestedAt: number
 }
 
-function findRequests({ segments }: History, messages: readonly Message[]): PastRequest[] {
+function findRequests(messages: readonly Message[], { segments }: History): PastRequest[] {
   const places = messages.flatMap(({ info, parts }, messageIndex) =>
     [0, ...parts.flatMap(({ type }, index) => (type === "step-start" && index > 0 ? [index] : []))]
       .slice(0, info.role === "assistant" ? undefined : 1)
-      .map((partEnd) => ({ messageIndex, partEnd })),
+      .map((partEnd, step) => ({ messageIndex, partEnd, step })),
   )
   return segments.flatMap(({ requestedAt }, segmentEnd) => {
     const place = places[segmentEnd]
@@ -68,42 +60,66 @@ function findRequests({ segments }: History, messages: readonly Message[]): Past
   })
 }
 
-type FindChosen = (index: number) => readonly ClearedOutput[]
+type Decision = Pick<RequestTrace, "beforeTokens" | "afterTokens" | "targetTokens" | "chosen">
 
-/** With a stable prefix the last projection still knows which request chose what. */
-function chooseOnce(messages: readonly Message[], options: ProjectOptions): FindChosen {
-  const { cleared } = projectMessages(messages, options)
-  return (index) => cleared.filter(({ requestIndex }) => requestIndex === index)
+/** With a stable prefix one replay tells of all requests. */
+function decideOnce(
+  history: History,
+  { policy, inputBudget }: ProjectOptions,
+): (of: PastRequest, index: number) => Decision {
+  const replayed: ReplayedRequest[] = []
+  const observe = (request: ReplayedRequest) => void replayed.push(request)
+  const { cleared } = replayRequests(history, { policy, budgetTokens: inputBudget, force: false, observe })
+  const savings = new Map(cleared.map(({ output, savedTokens }) => [output, savedTokens]))
+  return (_request, index) => {
+    const { tokens, clearedTokens = 0, targetTokens = 0, chosen = [] } = replayed[index] ?? {}
+    return {
+      beforeTokens: roundUp(tokens, clearedTokens),
+      afterTokens: roundUp(tokens),
+      targetTokens,
+      chosen: chosen.map(({ output, reason, witness }) => ({
+        output,
+        reason,
+        savedTokens: Math.floor(savings.get(output) ?? output.savingsTokens),
+        ...(witness && { witnessCallID: witness.callID }),
+      })),
+    }
+  }
 }
 
 /** Without one, each request is a projection of its own. */
-function chooseAnew(
+function decideAnew(
   messages: readonly Message[],
+  { outputs }: History,
   options: ProjectOptions,
-  requests: readonly PastRequest[],
-): FindChosen {
-  const chosen = requests.map(({ messageIndex, partEnd }) => {
-    const prefix = messages.slice(0, messageIndex)
-    const cut = messages[messageIndex]
-    if (cut && partEnd > 0) prefix.push({ info: cut.info, parts: cut.parts.slice(0, partEnd) })
-    return projectMessages(prefix, options).cleared
-  })
-  return (index) => chosen[index] ?? []
+): (request: PastRequest) => Decision {
+  const byPlace = new Map(outputs.map((output) => [placeOf(output), output]))
+  return ({ messageIndex, partEnd }) => {
+    const { cleared, stats } = projectMessages(cutMessages(messages, messageIndex, partEnd), options)
+    return {
+      beforeTokens: stats.estimatedBefore,
+      afterTokens: stats.estimatedAfter,
+      targetTokens: stats.targetTokens,
+      chosen: cleared.flatMap(({ reason, savedTokens, witnessCallID, ...place }) => {
+        const output = byPlace.get(placeOf(place))
+        return output ? [{ output, reason, savedTokens, ...(witnessCallID !== undefined && { witnessCallID }) }] : []
+      }),
+    }
+  }
 }
 
-function estimateSent(history: History, segmentEnd: number, requestedAt: number): number | undefined {
-  const sent = history.segments.slice(0, segmentEnd)
-  if (sent.some(({ unknownSize }) => unknownSize)) return undefined
-  return sent.reduce((sum, { tokens }) => sum + tokens, 0) + findHidden(history, segmentEnd, requestedAt)
+function cutMessages(messages: readonly Message[], messageIndex: number, partEnd: number): Message[] {
+  const sent = messages.slice(0, messageIndex)
+  const cut = messages[messageIndex]
+  if (cut && partEnd > 0) sent.push({ info: cut.info, parts: cut.parts.slice(0, partEnd) })
+  return sent
 }
 
-/** What stored marks of a later time did not hide yet. */
-function findHidden({ outputs }: History, segmentEnd: number, requestedAt: number): number {
-  const seen = outputs.filter(({ segment, markedAt }) => segment < segmentEnd && (markedAt ?? 0) > requestedAt)
-  return seen.reduce((sum, { savingsTokens }) => sum + savingsTokens, 0)
-}
-
-/** Names one output of a window: ids of parts alone may repeat in a foreign export. */
-export function placeOf({ messageIndex, partID }: { messageIndex: number; partID: string }): string {
+/** Ids of parts alone may repeat in a foreign export. */
+function placeOf({ messageIndex, partID }: { messageIndex: number; partID: string }): string {
   return `${messageIndex} ${partID}`
+}
+
+function roundUp(tokens: number | undefined, more = 0): number | undefined {
+  return tokens === undefined ? undefined : Math.ceil(tokens + more)
 }

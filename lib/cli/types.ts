@@ -17,7 +17,7 @@ export interface Report {
   limitSource: LimitSource
   /** Tokens that the model accepts as input. */
   inputBudget: number
-  /** Above it, outputs are cleared. */
+  /** Above it, outputs are cleared: of the last request. It moves with what the provider's reports tell. */
   targetTokens: number
   policy: Policy
   prices: { cacheWrite: number; cacheRead: number }
@@ -94,6 +94,8 @@ export interface RequestRow {
   afterTokens?: number
   /** What the provider reported for the request as it was really sent. */
   reportedTokens?: number
+  /** Above it, outputs are cleared. */
+  targetTokens: number
   /** What this request is the first to be sent without, in the order of choice. */
   batch: BatchRow[]
   /** Outputs that it is sent without, earlier batches included. */
@@ -102,7 +104,7 @@ export interface RequestRow {
   cachedTokens: number
   writtenTokens: number
   breaksPrefix: boolean
-  skipped?: "invalid-budget" | "unknown-content"
+  skipped?: "unknown-content"
 }
 
 export interface BatchRow {

@@ -1,14 +1,13 @@
 import { assertOptions } from "./options.ts"
 import { copyPlain, isRecord } from "./plain.ts"
 import { replayRequests, type ChosenSelection, type ReplayOptions, type ReplayResult } from "./replay.ts"
-import { sumSavings, type Selection } from "./select.ts"
+import type { Selection } from "./select.ts"
 import { findLatestTime, readHistory } from "./wire.ts"
 import type {
   ClearedOutput,
   EstimateOptions,
   History,
   Message,
-  Policy,
   ProjectOptions,
   Projection,
   ReadOptions,
@@ -16,8 +15,6 @@ import type {
 } from "./types.ts"
 
 export type * from "./types.ts"
-
-const NOTHING_CLEARED: ReplayResult = { cleared: [], protectedSteps: 0, requestIndex: 0 }
 
 /**
  * Works out what the messages cost on the wire and, over target, marks old successful tool outputs in a copy of them.
@@ -33,20 +30,22 @@ export function projectMessages(messages: readonly Message[], options: ProjectOp
   const copy = copyPlain(messages)
   const history = copy && readHistory(copy, describeReading(options))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what cannot be copied comes back as it is
-  if (!history) return { messages: copy ?? (messages as Message[]), stats: describeUnreadable(options), cleared: [] }
+  if (!history) return { messages: copy ?? (messages as Message[]), ...describeUnreadable(options) }
 
-  const before = estimateHistory(history)
-  const skipped = findSkipReason(before, options.inputBudget)
-  const replay = skipped === "invalid-budget" ? NOTHING_CLEARED : replayRequests(history, describeReplay(options))
+  const replay = replayRequests(history, describeReplay(options))
   applyMarks(copy, replay.cleared, options.now ?? findLatestTime(copy))
   return {
     messages: copy,
-    stats: describeStats(options, replay, before, skipped),
+    stats: describeStats(options, replay),
     cleared: replay.cleared.map(describeCleared),
+    requestIndex: replay.requestIndex,
   }
 }
 
-/** Tokens that the messages cost on the wire; `undefined` when something that reaches the model cannot be sized. */
+/**
+ * Tokens that the messages cost on the wire by the base estimate, without what the host adds beside them; `undefined` when
+ * something that reaches the model cannot be sized. Which outputs a reported size covered only a projection can tell.
+ */
 export function estimateMessages(messages: readonly Message[], options: EstimateOptions = {}): number | undefined {
   const copy = copyPlain(messages)
   const history = copy && readHistory(copy, options)
@@ -62,18 +61,8 @@ function estimateHistory({ segments }: History): number | undefined {
   return segments.reduce((sum, { tokens }) => sum + tokens, 0)
 }
 
-function findSkipReason(tokens: number | undefined, inputBudget: number): Stats["skipped"] {
-  if (!isUsableBudget(inputBudget)) return "invalid-budget"
-  return tokens === undefined ? "unknown-content" : undefined
-}
-
 function describeReplay({ policy, inputBudget, force = false }: ProjectOptions): ReplayOptions {
-  return { policy, targetTokens: findTarget(policy, inputBudget), budgetTokens: inputBudget, force }
-}
-
-/** Share of the budget that history may use; 0 for an invalid budget. */
-function findTarget({ targetRatio }: Policy, inputBudget: number): number {
-  return isUsableBudget(inputBudget) ? Math.floor(inputBudget * targetRatio) : 0
+  return { policy, budgetTokens: isUsableBudget(inputBudget) ? inputBudget : undefined, force }
 }
 
 function isUsableBudget(inputBudget: number): boolean {
@@ -88,36 +77,36 @@ function applyMarks(messages: readonly Message[], selections: readonly Selection
   }
 }
 
-function describeStats(
-  { policy, inputBudget }: ProjectOptions,
-  { cleared, protectedSteps, requestIndex }: ReplayResult,
-  before: number | undefined,
-  skipped: Stats["skipped"],
-): Stats {
-  const after = before === undefined ? undefined : before - sumSavings(cleared)
-  const targetTokens = findTarget(policy, inputBudget)
+function describeStats({ inputBudget }: ProjectOptions, replay: ReplayResult): Stats {
+  const { cleared, tokens, targetTokens, protectedSteps } = replay
+  const before =
+    tokens === undefined ? undefined : tokens + cleared.reduce((sum, { savedTokens }) => sum + savedTokens, 0)
   return {
-    requestIndex,
     foldedTools: cleared.length,
     redundantTools: cleared.filter(({ reason }) => reason === "redundant").length,
     estimatedBefore: roundUp(before),
-    estimatedAfter: roundUp(after),
+    estimatedAfter: roundUp(tokens),
     targetTokens,
     inputBudget,
     protectedSteps,
-    overBudget: after === undefined || after > targetTokens,
-    ...(skipped && { skipped }),
-    estimateMethod: "base",
+    overBudget: tokens === undefined || tokens > targetTokens,
+    ...describeSkip(inputBudget, tokens),
+    estimateMethod: replay.isCalibrated ? "calibrated" : "base",
   }
 }
 
-function describeUnreadable(options: ProjectOptions): Stats {
-  const skipped = findSkipReason(undefined, options.inputBudget)
-  return describeStats(options, NOTHING_CLEARED, undefined, skipped)
+function describeSkip(inputBudget: number, tokens: number | undefined): Pick<Stats, "skipped"> {
+  if (!isUsableBudget(inputBudget)) return { skipped: "invalid-budget" }
+  return tokens === undefined ? { skipped: "unknown-content" } : {}
 }
 
-function describeCleared({ output, reason, witness, requestIndex }: ChosenSelection): ClearedOutput {
-  const { messageIndex, messageID, partID, callID, tool, savingsTokens } = output
+function describeUnreadable(options: ProjectOptions): Omit<Projection, "messages"> {
+  const nothing = replayRequests({ segments: [], outputs: [] }, describeReplay(options))
+  return { stats: describeStats(options, { ...nothing, tokens: undefined }), cleared: [], requestIndex: 0 }
+}
+
+function describeCleared({ output, reason, witness, requestIndex, savedTokens }: ChosenSelection): ClearedOutput {
+  const { messageIndex, messageID, partID, callID, tool } = output
   return {
     messageIndex,
     messageID,
@@ -126,7 +115,7 @@ function describeCleared({ output, reason, witness, requestIndex }: ChosenSelect
     tool,
     reason,
     ...(witness && { witnessCallID: witness.callID }),
-    savedTokens: Math.floor(savingsTokens),
+    savedTokens: Math.floor(savedTokens),
     requestIndex,
   }
 }

@@ -1,29 +1,52 @@
-import { isEligible } from "./eligibility.ts"
-import { Copies } from "./redundancy.ts"
+import { Candidates } from "./candidates.ts"
+import { Meter } from "./meter.ts"
 import { orderByWorth, planBatch, type Selection } from "./select.ts"
 import { RecentSteps } from "./steps.ts"
 import type { History, Policy, Segment, ToolOutput } from "./types.ts"
 
 export interface ReplayOptions {
   policy: Policy
-  targetTokens: number
-  budgetTokens: number
+  /** Absent: nothing is decided. */
+  budgetTokens?: number | undefined
   /** The request about to be made clears every eligible output. */
   force: boolean
+  /** Told of every request of the window, the one about to be made last. */
+  observe?: (request: ReplayedRequest) => void
+}
+
+/** One request of the window, as it would be made now. */
+export interface ReplayedRequest {
+  /** Counted from 0 within the window. */
+  index: number
+  /** Index into `History.segments`: the request sends everything before it. */
+  segment: number
+  /** Its size, reminders aside; `undefined` when unknown. */
+  tokens: number | undefined
+  targetTokens: number
+  /** What it lacks, in its own tokens. */
+  clearedTokens: number
+  /** What it chose itself. */
+  chosen: readonly Selection[]
 }
 
 export type ChosenSelection = Selection & {
   /** The request that chose it, counted from 0 within the window. */
   requestIndex: number
+  /** By that request's estimate. */
+  savedTokens: number
 }
 
 export interface ReplayResult {
   /** What the request about to be made is sent without, in the order of choice. */
   cleared: readonly ChosenSelection[]
+  /** Index of the request about to be made, counted from 0 within the window. */
+  requestIndex: number
   /** Newest tool steps that it protects. */
   protectedSteps: number
-  /** Its number, counted from 0 within the window. */
-  requestIndex: number
+  /** Its size, reminders included; `undefined` when unknown. */
+  tokens: number | undefined
+  targetTokens: number
+  isCalibrated: boolean
 }
 
 /**
@@ -46,37 +69,36 @@ class Replay {
   private readonly stable: boolean
   private readonly outputs: readonly ToolOutput[]
   private readonly recent: RecentSteps
-  private readonly copies = new Copies()
+  private readonly candidates: Candidates
   private readonly cleared = new Map<ToolOutput, ChosenSelection>()
-  /** Outputs that could be cleared if they are not recent: eligible and visible. */
-  private readonly clearable = new Set<ToolOutput>()
-  /** Those of them that are not recent. */
-  private readonly candidates = new Set<ToolOutput>()
   /** Outputs with a stored mark that is not in force yet, and from when on it is. */
   private readonly awaited = new Map<ToolOutput, number>()
   private nextMarkAt = Infinity
+  private readonly lastRequestedAt: number
   /** What the next request sends, carried clears considered. */
-  private tokens = 0
-  private unknownSizes = 0
+  private readonly meter: Meter
+  /** Base tokens of the cleared outputs that no stored mark hides. */
+  private carriedTokens = 0
   private askedToClear = false
   private requestIndex = 0
   private segmentIndex = 0
   /** Outputs before this index stand in appended segments. */
   private appended = 0
-  /** Outputs before this index are no longer recent. */
-  private aged = 0
 
-  constructor({ outputs }: History, options: ReplayOptions) {
+  constructor({ segments, outputs }: History, options: ReplayOptions) {
     this.options = options
     this.stable = options.policy.stablePrefix === true
     this.outputs = outputs
+    this.lastRequestedAt = segments.reduce((last, { requestedAt = 0 }) => Math.max(last, requestedAt), 0)
     this.recent = new RecentSteps(options.policy)
+    this.candidates = new Candidates(outputs, options.policy)
+    this.meter = new Meter({ calibrate: options.policy.calibrate === true, budgetTokens: options.budgetTokens })
   }
 
   /** A stored mark counts from its time on: until then the segment is as large as the output in full. */
   append(segment: Segment): void {
     let { tokens } = segment
-    if (segment.unknownSize) this.unknownSizes++
+    const awaited: ToolOutput[] = []
     for (
       let output = this.outputs[this.appended];
       output?.segment === this.segmentIndex;
@@ -84,121 +106,148 @@ class Replay {
     ) {
       this.appended++
       if (output.markedAt !== undefined) {
-        this.awaitMark(output, output.markedAt)
+        awaited.push(output)
         tokens += output.savingsTokens
       }
-      if (!isEligible(output, this.options.policy)) continue
-      this.clearable.add(output)
-      this.copies.add(output)
+      this.candidates.add(output)
     }
     this.segmentIndex++
-    this.tokens += tokens - segment.reminderTokens
+    this.meter.append(segment, tokens)
+    for (const output of awaited) this.awaitMark(output)
     this.recent.append(segment, tokens)
     this.askedToClear ||= segment.asksToClear
-    this.sortByAge()
+    this.candidates.followEdge(this.recent.fromSegment)
   }
 
   /** A request of the past: only with a stable prefix does what it decided still count. */
   passRequest(requestedAt: number): void {
-    if (this.stable) this.decide(requestedAt, false)
+    this.applyMarks(requestedAt)
+    this.observe(this.stable ? this.decide(false) : [])
+    this.meter.passRequest(this.carriedTokens, this.stable ? 0 : this.estimateMomentary())
+    this.askedToClear &&= this.stable
     this.requestIndex++
   }
 
   finish(): ReplayResult {
-    this.decide(Infinity, this.options.force)
-    const cleared = [...this.cleared.values()].filter(({ output }) => output.markedAt === undefined)
-    return { cleared, protectedSteps: this.recent.toolSteps, requestIndex: this.requestIndex }
+    this.applyMarks(Infinity)
+    this.observe(this.decide(this.options.force))
+    const { meter, requestIndex } = this
+    const { tokens, isCalibrated } = meter
+    return {
+      cleared: [...this.cleared.values()].filter(({ output }) => output.markedAt === undefined),
+      requestIndex,
+      protectedSteps: this.recent.toolSteps,
+      tokens: tokens === undefined ? undefined : tokens + meter.reminderTokens,
+      targetTokens: this.findTarget().targetTokens,
+      isCalibrated,
+    }
   }
 
   /** Content of unknown size adds nothing to what is cleared; a request to clear waits for a size. */
-  private decide(requestedAt: number, force: boolean): void {
-    if (requestedAt >= this.nextMarkAt) this.applyMarks(requestedAt)
-    if (this.unknownSizes > 0) return
+  private decide(force: boolean): readonly Selection[] {
+    if (this.options.budgetTokens === undefined || this.meter.tokens === undefined) return []
     const forced = force || (this.stable && this.askedToClear)
-    for (const selection of this.select(forced)) this.clear(selection)
+    const selected = forced ? orderByWorth(this.candidates.describe("forced")) : this.select(this.meter.tokens)
+    for (const selection of selected) this.clear(selection)
     this.askedToClear = false
+    return selected
   }
 
-  private select(forced: boolean): readonly Selection[] {
-    const { targetTokens, budgetTokens, policy } = this.options
-    if (forced) return orderByWorth(this.describeCandidates("forced"))
-    if (this.tokens <= targetTokens) return []
-    const clearAtLeastRatio = this.stable ? (policy.clearAtLeastRatio ?? 0) : 0
-    return planBatch(this.describeCandidates("aged"), {
-      tokens: this.tokens,
-      targetTokens,
-      budgetTokens,
-      clearAtLeastRatio,
+  private observe(chosen: readonly Selection[]): void {
+    this.options.observe?.({
+      index: this.requestIndex,
+      segment: this.segmentIndex,
+      tokens: this.meter.tokens,
+      targetTokens: this.findTarget().targetTokens,
+      clearedTokens: this.carriedTokens * this.meter.slope,
+      chosen,
     })
   }
 
-  private describeCandidates(otherReason: "aged" | "forced"): Selection[] {
-    return [...this.candidates].toSorted(byPosition).map((output) => {
-      const witness = this.copies.findWitness(output)
-      return witness ? { output, reason: "redundant", witness } : { output, reason: otherReason }
+  private select(tokens: number): readonly Selection[] {
+    const { targetTokens, historyTokens, budgetTokens } = this.findTarget()
+    if (tokens <= targetTokens) return []
+    const { slope } = this.meter
+    const clearAtLeastRatio = this.stable ? (this.options.policy.clearAtLeastRatio ?? 0) : 0
+    return planBatch(this.candidates.describe("aged"), {
+      excessTokens: (tokens - targetTokens) / slope,
+      overflowTokens: (tokens - budgetTokens) / slope,
+      leastTokens: (historyTokens * clearAtLeastRatio) / slope,
     })
+  }
+
+  /**
+   * The ratio is of what the budget leaves to the history: system prompt and tool schemas, once a report tells what they cost,
+   * take their part first.
+   */
+  private findTarget(): Target {
+    const { budgetTokens = 0, policy } = this.options
+    const overheadTokens = Math.min(this.meter.overheadTokens, budgetTokens)
+    const targetTokens = Math.floor(overheadTokens + (budgetTokens - overheadTokens) * policy.targetRatio)
+    return { targetTokens, historyTokens: targetTokens - overheadTokens, budgetTokens }
+  }
+
+  /** Without a stable prefix, what a past request was cleared of: to its target, if the candidates sufficed. */
+  private estimateMomentary(): number {
+    const { tokens, slope } = this.meter
+    if (tokens === undefined || this.options.budgetTokens === undefined) return 0
+    if (this.askedToClear) return this.candidates.tokens
+    return Math.min(this.candidates.tokens, Math.max(0, tokens - this.findTarget().targetTokens) / slope)
   }
 
   private clear(selection: Selection): void {
     const { output } = selection
-    this.cleared.set(output, { ...selection, requestIndex: this.requestIndex })
-    this.clearable.delete(output)
-    this.candidates.delete(output)
+    this.cleared.set(output, {
+      ...selection,
+      requestIndex: this.requestIndex,
+      savedTokens: output.savingsTokens * this.meter.slope,
+    })
+    this.candidates.remove(output)
+    this.carriedTokens += output.savingsTokens
     this.shrink(output)
   }
 
-  private awaitMark(output: ToolOutput, markedAt: number): void {
-    if (isUnknownInFull(output)) this.unknownSizes++
+  /** A mark as young as the newest request of the past was set for the one about to be made. */
+  private awaitMark(output: ToolOutput): void {
+    const { markedAt: storedAt = 0 } = output
+    const markedAt = storedAt >= this.lastRequestedAt ? Infinity : storedAt
+    if (isUnknownInFull(output)) this.meter.addUnknown()
     this.awaited.set(output, markedAt)
     this.nextMarkAt = Math.min(this.nextMarkAt, markedAt)
   }
 
   private applyMarks(until: number): void {
+    if (until < this.nextMarkAt) return
     this.nextMarkAt = Infinity
     for (const [output, markedAt] of this.awaited) {
       if (markedAt <= until) this.applyMark(output)
       else this.nextMarkAt = Math.min(this.nextMarkAt, markedAt)
     }
-    this.sortByAge()
+    this.candidates.followEdge(this.recent.fromSegment)
   }
 
   private applyMark(output: ToolOutput): void {
     this.awaited.delete(output)
-    if (isUnknownInFull(output)) this.unknownSizes--
-    this.copies.hide(output)
-    this.clearable.delete(output)
-    this.candidates.delete(output)
-    if (!this.cleared.has(output)) this.shrink(output)
+    if (isUnknownInFull(output)) this.meter.removeUnknown(output.segment)
+    this.candidates.hide(output)
+    if (this.cleared.has(output)) this.carriedTokens -= output.savingsTokens
+    else this.shrink(output)
   }
 
   private shrink({ segment, savingsTokens }: ToolOutput): void {
-    this.tokens -= savingsTokens
+    this.meter.shrink(savingsTokens)
     this.recent.shrink(segment, savingsTokens)
   }
+}
 
-  /** Follows the edge of the recent steps, which a mark may move back. */
-  private sortByAge(): void {
-    const edge = this.recent.fromSegment
-    for (let output = this.outputs[this.aged]; output && output.segment < edge; output = this.outputs[this.aged]) {
-      this.aged++
-      if (this.clearable.has(output)) this.candidates.add(output)
-    }
-    for (
-      let output = this.outputs[this.aged - 1];
-      output && output.segment >= edge;
-      output = this.outputs[this.aged - 1]
-    ) {
-      this.aged--
-      this.candidates.delete(output)
-    }
-  }
+interface Target {
+  targetTokens: number
+  /** The part of the target that is the history's. */
+  historyTokens: number
+  budgetTokens: number
 }
 
 /** Before its mark came into force, what the output sent had no known size. */
 function isUnknownInFull({ facts, text }: ToolOutput): boolean {
   return facts.sent && facts.outcome === "completed" && (facts.attachments || text === undefined)
-}
-
-function byPosition(left: ToolOutput, right: ToolOutput): number {
-  return left.messageIndex - right.messageIndex || left.partIndex - right.partIndex
 }

@@ -7,13 +7,14 @@ export interface Selection {
   witness?: ToolOutput
 }
 
-/** What one request weighs and may weigh, in tokens. */
+/** How much too large a request is, in tokens of the base estimate, as savings are. */
 export interface Pressure {
-  tokens: number
-  targetTokens: number
-  budgetTokens: number
-  /** Share of the target that a batch frees at least. */
-  clearAtLeastRatio: number
+  /** Above the target. */
+  excessTokens: number
+  /** Above the whole budget; negative inside it. */
+  overflowTokens: number
+  /** What a batch frees at least. */
+  leastTokens: number
 }
 
 /**
@@ -29,15 +30,14 @@ const RELIEF_SHARE = 1 / 6
  * that frees too little waits, unless the request exceeds the whole budget and the batch brings it back inside.
  */
 export function planBatch(candidates: readonly Selection[], pressure: Pressure): Selection[] {
-  const { tokens, targetTokens, budgetTokens, clearAtLeastRatio } = pressure
-  const relief = takeUntil(candidates.filter(isRedundant), tokens - targetTokens)
-  const leastTokens = targetTokens * clearAtLeastRatio
+  const { excessTokens, overflowTokens, leastTokens } = pressure
+  const relief = takeUntil(candidates.filter(isRedundant), excessTokens)
   const reliefTokens = sumSavings(relief)
-  if (tokens - reliefTokens <= targetTokens && reliefTokens >= leastTokens * RELIEF_SHARE) return relief
+  if (reliefTokens >= excessTokens && reliefTokens >= leastTokens * RELIEF_SHARE) return relief
 
-  const batch = takeUntil(orderByWorth(candidates), tokens - targetTokens + leastTokens * BATCH_DEPTH)
+  const batch = takeUntil(orderByWorth(candidates), excessTokens + leastTokens * BATCH_DEPTH)
   const batchTokens = sumSavings(batch)
-  const bringsInside = tokens > budgetTokens && tokens - batchTokens <= budgetTokens
+  const bringsInside = overflowTokens > 0 && batchTokens >= overflowTokens
   return batchTokens >= leastTokens || bringsInside ? batch : []
 }
 

@@ -88,6 +88,8 @@ export interface Projection {
   stats: Stats
   /** In the order in which they were chosen. */
   cleared: ClearedOutput[]
+  /** This request's index, counted from 0 within the window: what it chose itself carries the same. */
+  requestIndex: number
 }
 
 export type ClearReason = "redundant" | "forced" | "aged"
@@ -102,7 +104,7 @@ export interface ClearedOutput {
   reason: ClearReason
   /** Redundant outputs only: the call whose later, identical output stays visible. */
   witnessCallID?: string
-  /** Rounded down. */
+  /** By the estimate of the request that chose it, rounded down. */
   savedTokens: number
   /** The request that chose it, counted from 0 within the window. */
   requestIndex: number
@@ -110,26 +112,25 @@ export interface ClearedOutput {
 
 /** Figures about one projection; never conversation text. Sizes are tokens, `undefined` when unknown. */
 export interface Stats {
-  /** The request about to be made, counted from 0 within the window; `ClearedOutput.requestIndex` counts alike. */
-  requestIndex: number
   /** Outputs marked by this projection. */
   foldedTools: number
   /** Those of them that a later identical output stands in for. */
   redundantTools: number
   estimatedBefore: number | undefined
   estimatedAfter: number | undefined
+  /** Above it, outputs are cleared: `targetRatio` of the budget that the history has for itself, plus what is not history. */
   targetTokens: number
   inputBudget: number
   /** Newest tool steps that protection covered. */
   protectedSteps: number
-  /** The estimate after clearing is above the target, or unknown. */
+  /** The estimate after clearing is above `targetTokens`, or unknown. */
   overBudget: boolean
   skipped?: "invalid-budget" | "unknown-content"
   estimateMethod: EstimateMethod
 }
 
-/** `base`: UTF-8 bytes / 4 plus small fixed costs. */
-export type EstimateMethod = "base"
+/** `base`: the content alone, by its bytes. `calibrated`: the last reported size plus the growth since. */
+export type EstimateMethod = "base" | "calibrated"
 
 /** A session's active window in host-neutral terms, oldest first, as the wire orders it. */
 export interface History {
@@ -147,12 +148,26 @@ export interface Segment {
   unknownSize: boolean
   /** A tool part of it reaches the model. */
   sendsTool: boolean
+  /** Of `tokens`: what the model's response wrote: text, reasoning, calls and their metadata. The rest came from elsewhere. */
+  writtenTokens: number
+  /** What the provider reported for the model call that became this step; the request's own model only. */
+  report?: UsageReport
   /** Of `tokens`: reminders that the host adds to a request and drops later, so that no decision may rest on them. */
   reminderTokens: number
   /** When the model call that became this step was made, in milliseconds; absent where none of this window was. */
   requestedAt?: number
   /** The model asked here for one forced clear. */
   asksToClear: boolean
+}
+
+/** Sizes of one model call, in the provider's own tokens. */
+export interface UsageReport {
+  /** Everything that was sent, what the cache served included; above 0. */
+  promptTokens: number
+  /** The size if the provider counts what the cache served twice; absent where that cannot be. */
+  promptTokensCachedInside?: number
+  /** What the response's text and calls cost when they are sent again; absent where the figure cannot be believed. */
+  writtenTokens?: number
 }
 
 /** A tool call's settled or missing output, with the facts that decide whether it may be cleared. */

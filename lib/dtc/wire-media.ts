@@ -1,8 +1,15 @@
+import { estimateMediaTokens } from "./media.ts"
 import { isRecord } from "./plain.ts"
 import { textTokens } from "./tokens.ts"
 import { addRendered, describeUnsupportedFile, MEDIA_NOTE_TEXT } from "./wire-texts.ts"
 import type { Rendered } from "./wire-texts.ts"
 import type { Modality, Model } from "./types.ts"
+
+/** What the size of media depends on beside the file. */
+export interface MediaContext {
+  model: Model | undefined
+  estimateMedia: boolean
+}
 
 /** Their content stands in sibling text parts. */
 const REFERENCE_MIMES: ReadonlySet<unknown> = new Set(["text/plain", "application/x-directory"])
@@ -21,28 +28,39 @@ const CARRIES_MEDIA: Readonly<Record<string, (mime: string, apiID: string) => bo
   "@ai-sdk/google": (_mime, apiID) => apiID.includes("gemini-3") && !apiID.includes("gemini-2"),
 }
 
-/** A user's file part: a reference costs nothing, a live file has no known size, an unsupported one becomes a sentence. */
-export function renderFile(file: Record<string, unknown>, model: Model | undefined): Rendered {
+/** A user's file part: a reference costs nothing, a live file what media costs, an unsupported one becomes a sentence. */
+export function renderFile(file: Record<string, unknown>, context: MediaContext): Rendered {
   if (REFERENCE_MIMES.has(file["mime"])) return "nothing"
   const modality = findModality(file["mime"])
-  const accepted = model?.capabilities?.input
-  if (!modality || !accepted || accepted[modality]) return "unknown"
+  const accepted = context.model?.capabilities?.input
+  if (!modality || !accepted || accepted[modality]) return renderMedia(file, context)
   return textTokens(describeUnsupportedFile(file["filename"], modality))
 }
 
 /** The attachments of a completed result that is not cleared: in the result, or in an extra user message behind it. */
-export function renderAttachments(attachments: unknown, model: Model | undefined): Rendered {
+export function renderAttachments(attachments: unknown, context: MediaContext): Rendered {
   if (attachments === undefined || attachments === null) return "nothing"
   if (!Array.isArray(attachments)) return "unknown"
-  return attachments.map((attachment) => renderAttachment(attachment, model)).reduce(addRendered, "nothing")
+  return attachments.map((attachment) => renderAttachment(attachment, context)).reduce(addRendered, "nothing")
 }
 
-function renderAttachment(attachment: unknown, model: Model | undefined): Rendered {
-  if (!isRecord(attachment) || typeof attachment["mime"] !== "string" || !model?.npm) return "unknown"
-  const { mime } = attachment
+/** The sentence for an unsupported kind stands in user messages only: what a result carries is sent in any case. */
+function renderAttachment(attachment: unknown, context: MediaContext): Rendered {
+  if (!isRecord(attachment) || typeof attachment["mime"] !== "string") return "unknown"
+  const { model } = context
+  const { mime, url } = attachment
   if (!isImage(mime) && mime !== "application/pdf") return "unknown"
-  if (!carriesMedia(model, mime)) return addRendered(textTokens(MEDIA_NOTE_TEXT), renderFile(attachment, model))
-  return isDataUrl(attachment["url"]) ? "unknown" : "nothing"
+  if (!model?.npm) return renderMoved(renderMedia(attachment, context))
+  if (!carriesMedia(model, mime)) return renderMoved(renderFile(attachment, context))
+  return isDataUrl(url) ? renderMedia(attachment, context) : "nothing"
+}
+
+function renderMoved(media: Rendered): Rendered {
+  return addRendered(textTokens(MEDIA_NOTE_TEXT), media)
+}
+
+function renderMedia({ mime, url }: Record<string, unknown>, { model, estimateMedia }: MediaContext): Rendered {
+  return (estimateMedia ? estimateMediaTokens(mime, url, model) : undefined) ?? "unknown"
 }
 
 function carriesMedia({ npm = "", apiID = "" }: Model, mime: string): boolean {

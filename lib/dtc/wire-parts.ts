@@ -1,10 +1,10 @@
 import { isRecord } from "./plain.ts"
 import { FRAME_TOKENS, jsonTokens, textTokens } from "./tokens.ts"
-import { renderAttachments, renderFile } from "./wire-media.ts"
+import { renderAttachments, renderFile, type MediaContext } from "./wire-media.ts"
 import { isCleared } from "./wire-outputs.ts"
 import * as texts from "./wire-texts.ts"
 import { addRendered, type Rendered } from "./wire-texts.ts"
-import type { Model, Part, ToolOutput } from "./types.ts"
+import type { Part, ToolOutput } from "./types.ts"
 
 /** Every part kind of the host's schema; `tests/host-types.test.ts` fails to compile when the host adds one. */
 export type PartKind =
@@ -25,17 +25,14 @@ type Role = "assistant" | "user"
 type ToolStatus = "completed" | "error" | "pending" | "running"
 
 /** What a part's rendering depends on beside the part. */
-export interface MessageContext {
-  model: Model | undefined
-  estimateMedia: boolean
+export interface MessageContext extends MediaContext {
   /** The request's model wrote the message. True when no model is known: the larger cost counts. */
   sameModel: boolean
   /** Some reasoning of the message carries an Anthropic signature. */
   isSigned: () => boolean
 }
 
-/** `output` is the part's own reading, where it is a tool part. */
-type Renderer = (part: Part, context: MessageContext, output?: ToolOutput) => Rendered
+type Renderer = (part: Part, context: MessageContext) => Rendered
 
 const nothing: Renderer = () => "nothing"
 const unfamiliar: Renderer = () => "unknown"
@@ -47,7 +44,7 @@ const fixed =
 const PARTS: Readonly<Record<Role, Readonly<Record<PartKind, Renderer>>>> = {
   user: {
     text: (part) => (part["ignored"] || part["text"] === "" ? "nothing" : renderText(part["text"])),
-    file: (part, { model }) => renderFile(part, model),
+    file: renderFile,
     agent: nothing,
     compaction: fixed(texts.COMPACTION_TEXT),
     subtask: fixed(texts.SUBTASK_TEXT),
@@ -62,7 +59,7 @@ const PARTS: Readonly<Record<Role, Readonly<Record<PartKind, Renderer>>>> = {
   assistant: {
     text: renderAssistantText,
     reasoning: renderReasoning,
-    tool: renderTool,
+    tool: renderCall,
     "step-start": nothing,
     "step-finish": nothing,
     agent: nothing,
@@ -75,7 +72,7 @@ const PARTS: Readonly<Record<Role, Readonly<Record<PartKind, Renderer>>>> = {
   },
 }
 
-type ResultRenderer = (state: Record<string, unknown>, context: MessageContext, output?: ToolOutput) => Rendered
+type ResultRenderer = (state: Record<string, unknown>, context: MessageContext, output: ToolOutput) => Rendered
 
 /** The result that stands beside a call, by the call's state. A mark changes only a completed one. */
 const RESULTS: Readonly<Record<ToolStatus, ResultRenderer>> = {
@@ -85,10 +82,16 @@ const RESULTS: Readonly<Record<ToolStatus, ResultRenderer>> = {
   error: (state) => renderText(findInterruptedOutput(state) ?? state["error"]),
 }
 
-/** What the host sends for one part; `unknown` also for kinds and roles that it does not have. */
-export function renderPart(role: string, part: Part, context: MessageContext, output?: ToolOutput): Rendered {
+/** What the host sends for one part, a call's result apart; `unknown` also for kinds and roles that it does not have. */
+export function renderPart(role: string, part: Part, context: MessageContext): Rendered {
   if (!isRole(role) || !isPartKind(part.type)) return "unknown"
-  return PARTS[role][part.type](part, context, output)
+  return PARTS[role][part.type](part, context)
+}
+
+/** What the host sends as the result of a call; `output` is the part's own reading. */
+export function renderResult(part: Part, context: MessageContext, output: ToolOutput): Rendered {
+  const state = part["state"]
+  return isRecord(state) && isToolStatus(state["status"]) ? RESULTS[state["status"]](state, context, output) : "unknown"
 }
 
 function renderText(text: unknown): Rendered {
@@ -110,18 +113,17 @@ function renderReasoning(part: Part, context: MessageContext): Rendered {
 }
 
 /** The input is sent in full whatever became of the call. */
-function renderTool(part: Part, context: MessageContext, output?: ToolOutput): Rendered {
+function renderCall(part: Part, context: MessageContext): Rendered {
   const state = part["state"]
-  if (!isRecord(state) || !isToolStatus(state["status"])) return "unknown"
+  if (!isRecord(state)) return "unknown"
   const call = FRAME_TOKENS.toolCall + textTokens(String(part["tool"])) + jsonTokens(state["input"])
-  const result = RESULTS[state["status"]](state, context, output)
-  return addRendered(addRendered(call, result), renderMetadata(part, context))
+  return addRendered(call, renderMetadata(part, context))
 }
 
-function renderCompleted(state: Record<string, unknown>, { model }: MessageContext, output?: ToolOutput): Rendered {
+function renderCompleted(state: Record<string, unknown>, context: MessageContext, output: ToolOutput): Rendered {
   if (isCleared(state)) return texts.PLACEHOLDER_TOKENS
-  if (output?.text === undefined) return "unknown"
-  return addRendered(output.textTokens, renderAttachments(state["attachments"], model))
+  if (output.text === undefined) return "unknown"
+  return addRendered(output.textTokens, renderAttachments(state["attachments"], context))
 }
 
 /** Provider options go back only to the model that they came from. */

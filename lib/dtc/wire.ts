@@ -5,7 +5,8 @@
 import { isRecord } from "./plain.ts"
 import { FRAME_TOKENS } from "./tokens.ts"
 import { readOutput, type OutputPlace } from "./wire-outputs.ts"
-import { renderPart, type MessageContext } from "./wire-parts.ts"
+import { renderPart, renderResult, type MessageContext } from "./wire-parts.ts"
+import { readReport } from "./wire-reports.ts"
 import { PRUNE_TOOL, REMINDER_START, type Rendered } from "./wire-texts.ts"
 import type { History, Message, MessageInfo, Model, Part, ReadOptions, Segment, ToolOutput } from "./types.ts"
 
@@ -20,9 +21,8 @@ export function readHistory(messages: readonly Message[], options: ReadOptions =
   const segments: Segment[] = []
   const outputs: ToolOutput[] = []
   for (const [messageIndex, message] of messages.entries()) {
-    const starts = startsRequests(message.info, windowStart)
-    for (const { segment, outputs: found } of readSteps(message, messageIndex, segments.length, rules)) {
-      if (starts) segment.requestedAt = createdAt(message.info)
+    const reading: MessageReading = { messageIndex, firstSegment: segments.length, windowStart, rules }
+    for (const { segment, outputs: found } of readSteps(message, reading)) {
       segments.push(segment)
       for (const output of found) outputs.push(output)
     }
@@ -51,50 +51,101 @@ export function findLatestTime(messages: readonly Message[]): number {
     .reduce<number>(laterTime, 1)
 }
 
+interface MessageReading {
+  messageIndex: number
+  /** Index of the message's first segment. */
+  firstSegment: number
+  /** Milliseconds: what is older started no request of this window. */
+  windowStart: number
+  rules: ReadOptions
+}
+
 interface StepReading {
   segment: Segment
   outputs: ToolOutput[]
 }
 
-function readSteps(message: Message, messageIndex: number, firstSegment: number, rules: ReadOptions): StepReading[] {
-  const { info } = message
-  const sent = isSent(message)
-  const context = describeContext(message, rules)
-  const place = (step: number, part: number): OutputPlace => ({
-    messageIndex,
-    partIndex: part,
-    messageID: info.id,
-    segment: firstSegment + step,
-  })
+/** What the steps of one message have in common. */
+interface MessageFacts {
+  info: MessageInfo
+  context: MessageContext
+  /** It reaches the model. */
+  sent: boolean
+  /** Its steps were requests of this window, … */
+  starts: boolean
+  /** … and of the request's own model. */
+  reports: boolean
+}
+
+function readSteps(message: Message, reading: MessageReading): StepReading[] {
+  const { messageIndex, firstSegment } = reading
+  const facts = describeMessage(message, reading)
+  const steps = splitSteps(message)
   let partIndex = 0
-  return splitSteps(message).map((parts, step) => {
-    const outputs: ToolOutput[] = []
-    const segment = emptySegment(info.role)
-    for (const part of parts) {
-      const output = part.type === "tool" ? readOutput(part, place(step, partIndex), sent) : undefined
-      if (output) outputs.push(output)
-      if (sent) addRendered(segment, part, renderPart(info.role, part, context, output))
-      if (output && isPruneRequest(output)) segment.asksToClear = true
-      partIndex++
-    }
-    return { segment, outputs }
+  return steps.map((parts, step) => {
+    const start = { messageIndex, partIndex, messageID: message.info.id, segment: firstSegment + step }
+    partIndex += parts.length
+    return readStep(parts, start, facts, step === steps.length - 1)
   })
+}
+
+function describeMessage(message: Message, { windowStart, rules }: MessageReading): MessageFacts {
+  const { info } = message
+  const context = describeContext(message, rules)
+  const starts = startsRequests(info, windowStart)
+  const reports = starts && rules.model !== undefined && context.sameModel
+  return { info, context, sent: isSent(message), starts, reports }
+}
+
+function readStep(parts: readonly Part[], start: OutputPlace, facts: MessageFacts, isLast: boolean): StepReading {
+  const { info, sent, starts, reports } = facts
+  const outputs: ToolOutput[] = []
+  const segment = emptySegment(info.role)
+  let saidTokens = 0
+  for (const [index, part] of parts.entries()) {
+    const place = { ...start, partIndex: start.partIndex + index }
+    const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
+    if (output) outputs.push(output)
+    if (sent) saidTokens += addPart(segment, part, facts, output)
+  }
+  segment.asksToClear = outputs.some(isPruneRequest)
+  if (starts) segment.requestedAt = createdAt(info)
+  const report = reports && readReport(parts, isLast ? info : undefined, sent ? saidTokens : undefined)
+  if (report) segment.report = report
+  return { segment, outputs }
 }
 
 function emptySegment(role: string): Segment {
   const kind = role === "assistant" ? "step" : "user"
-  return { kind, tokens: 0, unknownSize: false, sendsTool: false, reminderTokens: 0, asksToClear: false }
+  return {
+    kind,
+    tokens: 0,
+    writtenTokens: 0,
+    unknownSize: false,
+    sendsTool: false,
+    reminderTokens: 0,
+    asksToClear: false,
+  }
 }
 
-function addRendered(segment: Segment, part: Part, rendered: Rendered): void {
-  if (rendered === "nothing") return
-  if (segment.tokens === 0) segment.tokens = FRAME_TOKENS.message
+/** Answers what a text or a call costs: the response's output tokens cover at least that. */
+function addPart(segment: Segment, part: Part, { info, context }: MessageFacts, output?: ToolOutput): number {
+  const rendered = renderPart(info.role, part, context)
+  if (rendered === "nothing") return 0
+  const before = segment.tokens
+  if (before === 0) segment.tokens = FRAME_TOKENS.message
   segment.tokens += FRAME_TOKENS.part
-  if (rendered === "unknown") segment.unknownSize = true
-  else segment.tokens += rendered
+  addContent(segment, rendered)
   if (part.type === "tool") segment.sendsTool = true
-  if (segment.kind === "user" && isReminder(part) && typeof rendered === "number")
-    segment.reminderTokens += FRAME_TOKENS.part + rendered
+  if (segment.kind === "step") segment.writtenTokens += segment.tokens - before
+  else if (isReminder(part) && rendered !== "unknown") segment.reminderTokens += FRAME_TOKENS.part + rendered
+  if (output) addContent(segment, renderResult(part, context, output))
+  return part.type === "reasoning" || rendered === "unknown" ? 0 : rendered
+}
+
+function addContent(segment: Segment, rendered: Rendered): void {
+  if (rendered === "unknown") segment.unknownSize = true
+  else if (rendered !== "nothing") segment.tokens += rendered
 }
 
 /** A failed response is not sent, except an aborted one that had produced more than reasoning. */

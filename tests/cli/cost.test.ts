@@ -92,7 +92,11 @@ test("the benchmark's replay, which projects every request by itself, finds the 
     const limits = { targetTokens, budgetTokens }
     const replayed = readHistory(window.messages, { estimateMedia: policy.estimateMedia })
     assert.ok(replayed)
-    const sent = followRequests(replayed, traceRequests(window.messages, { policy, inputBudget: budgetTokens }), true)
+    const sent = followRequests(
+      replayed,
+      traceRequests(window.messages, replayed, { policy, inputBudget: budgetTokens }),
+      true,
+    )
     const plain = sent.map(({ segmentEnd, hostCleared: cleared }) => ({ segmentEnd, cleared }))
     for (const [requests, expected] of [
       [sent, measurePolicy(window, engine, limits, policy)],

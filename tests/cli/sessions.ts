@@ -1,6 +1,19 @@
 import type { Message } from "../../lib/dtc/types.ts"
 import type { Report } from "../../lib/cli/types.ts"
-import { assistant, bash, failed, grep, read, session, step, text, tokens, tool, user } from "../helpers/history.ts"
+import {
+  assistant,
+  bash,
+  failed,
+  grep,
+  read,
+  reportedStep,
+  session,
+  step,
+  text,
+  tokens,
+  tool,
+  user,
+} from "../helpers/history.ts"
 import type { Terminal } from "./terminal.ts"
 
 /** A budget of 10,000 tokens and, by default, a target of 7,000. */
@@ -21,6 +34,14 @@ export const READS: Message[] = session(
   step(read("b.ts", tokens(1_500, "b"))),
   step(bash("ls", "one two"), failed("read", { filePath: "gone.ts" }, "no such file")),
   assistant([{ type: "step-start" }, text("Done."), { type: "step-finish", reason: "stop" }]),
+)
+
+/** The provider tells what each request held, which is more than the messages are. */
+export const REPORTED: Message[] = session(
+  user("Please look around."),
+  ...["a", "b", "c", "a", "d", "e", "f"].map((name, index) =>
+    reportedStep({ input: 900 + 1_800 * index, output: 40 }, read(`${name}.ts`, tokens(1_300, name))),
+  ),
 )
 
 /** What `opencode export` prints for the messages. */

@@ -10,7 +10,7 @@ import { checkProjection } from "../helpers/laws.ts"
 const parameters = { numRuns: 1_500, ...(process.env["FUZZ_SEED"] && { seed: Number(process.env["FUZZ_SEED"]) }) }
 
 test("the laws hold over generated histories", () => {
-  const seen = { cleared: 0, redundant: 0, unknown: 0, untouched: 0 }
+  const seen = { cleared: 0, redundant: 0, unknown: 0, untouched: 0, clearedBesideMedia: 0 }
   fc.assert(
     fc.property(histories, projectOptions, (messages, options) => {
       const { stats } = checkProjection(messages, options)
@@ -18,6 +18,8 @@ test("the laws hold over generated histories", () => {
       seen.redundant += Math.min(1, stats.redundantTools)
       seen.unknown += stats.skipped === "unknown-content" ? 1 : 0
       seen.untouched += stats.foldedTools === 0 ? 1 : 0
+      const hasMedia = JSON.stringify(messages).includes(";base64,")
+      seen.clearedBesideMedia += hasMedia && stats.foldedTools > 0 ? 1 : 0
     }),
     parameters,
   )

@@ -19,6 +19,7 @@ import {
   user,
   userParts,
 } from "./history.ts"
+import { dataUrl, pages, screenshot } from "./pictures.ts"
 
 type Draft = ReturnType<typeof user>
 type Fields = Record<string, unknown>
@@ -78,13 +79,44 @@ const toolPart: fc.Arbitrary<Fields> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(tool("dcp_prune", {}, "Scheduled"), failed("dcp_prune", {}, "no")) },
   { weight: 1, arbitrary: fc.constantFrom(pending("running", { a: 1 }), pending("pending", {})) },
 )
+/** What providers report, honest or not; sizes fit those of the histories. */
+const usage: fc.Arbitrary<Fields> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant({}) },
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(fc.integer({ min: 200, max: 9_000 }), fc.integer({ min: 0, max: 900 }), fc.constantFrom(0, 0.5, 0.9))
+      .map(([size, written, cached]) => ({
+        tokens: {
+          input: Math.ceil(size * (1 - cached)),
+          output: written,
+          reasoning: 0,
+          cache: { read: Math.floor(size * cached), write: 0 },
+        },
+      })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Fields>(
+      { tokens: { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } } },
+      { tokens: { total: 4_000 } },
+      { tokens: { total: 5_000, output: 300, reasoning: 100, input: 0, cache: { read: 0, write: 0 } } },
+      { tokens: { input: 900, output: 700, total: 1_600, reasoning: 400 } },
+      { tokens: { input: 6_000, output: 60, cache: { read: 5_000, write: 0 } } },
+      { tokens: { input: 1e12, output: 1 } },
+      { tokens: { input: -5, output: 1 } },
+      { tokens: { input: Number.NaN } },
+      { tokens: "many" },
+    ),
+  },
+)
 const stepParts = fc
-  .tuple(fc.array(toolPart, { maxLength: 3 }), fc.option(output), fc.boolean())
-  .map(([tools, said, marked]): Fields[] => [
+  .tuple(fc.array(toolPart, { maxLength: 3 }), fc.option(output), fc.boolean(), usage)
+  .map(([tools, said, marked, reported]): Fields[] => [
     ...(marked ? [{ type: "step-start" }] : []),
     ...(said === null ? [] : [text(said)]),
     ...tools,
-    ...(marked ? [{ type: "step-finish" }] : []),
+    ...(marked ? [{ type: "step-finish", ...reported }] : []),
   ])
 const infos = fc.constantFrom<Fields>(
   {},
@@ -122,6 +154,19 @@ const draft: fc.Arbitrary<Draft[]> = fc.oneof(
     arbitrary: fc.constantFrom(assistant([]), userParts(), userParts({ type: "subtask" })).map((one) => [one]),
   },
 )
+const media = fc.constantFrom(screenshot(), screenshot(2_000), {
+  type: "file",
+  mime: "application/pdf",
+  url: dataUrl("application/pdf", pages(2)),
+})
+/** Of known size where the policy sizes media, else as rare as what is unknown. */
+const mediaDraft: fc.Arbitrary<Draft[]> = fc
+  .tuple(media, output, fc.constantFrom("user", "tool", "cleared"))
+  .map(([file, said, place]) => {
+    if (place === "user") return [userParts(text(said), file)]
+    const time = place === "cleared" ? { start: 1, compacted: 9_500 } : { start: 1, end: 2 }
+    return [step(read("a.png", said, { attachments: [file], time }))]
+  })
 /** Rare, since one of them makes the whole history unknown. */
 const unknownDraft: fc.Arbitrary<Draft[]> = fc
   .constantFrom(
@@ -132,17 +177,26 @@ const unknownDraft: fc.Arbitrary<Draft[]> = fc
   .map((one) => [one])
 
 export const histories: fc.Arbitrary<Message[]> = fc
-  .array(fc.oneof({ weight: 60, arbitrary: draft }, { weight: 1, arbitrary: unknownDraft }), { maxLength: 14 })
+  .array(
+    fc.oneof(
+      { weight: 60, arbitrary: draft },
+      { weight: 5, arbitrary: mediaDraft },
+      { weight: 1, arbitrary: unknownDraft },
+    ),
+    { maxLength: 14 },
+  )
   .map((drafts) => session(user("go"), ...drafts.flat()))
 
 export const policies: fc.Arbitrary<Policy> = fc.record({
   stablePrefix: fc.boolean(),
   clearAtLeastRatio: fc.constantFrom(0, 0, 0.1, 0.35, 0.9),
+  estimateMedia: fc.constantFrom(true, true, true, false),
   protectRecentSteps: fc.constantFrom(1, 1, 2, 5),
   protectRecentTokens: fc.constantFrom(0, 0, 500, 3_000),
   targetRatio: fc.constantFrom(0.01, 0.35, 0.7, 1),
   minimumSavingsTokens: fc.constantFrom(1, 100, 512),
   protectedTools: fc.constantFrom([], [], ["grep"], ["bash", "read"]),
+  calibrate: fc.boolean(),
 })
 
 export const projectOptions: fc.Arbitrary<ProjectOptions> = fc.record(
@@ -154,6 +208,7 @@ export const projectOptions: fc.Arbitrary<ProjectOptions> = fc.record(
     model: fc.constantFrom(
       MODEL,
       { ...MODEL, npm: "@ai-sdk/anthropic", apiID: "claude" },
+      { ...MODEL, npm: "@ai-sdk/openai-compatible", apiID: "x", capabilities: { input: { image: true } } },
       { providerID: "other", modelID: "m" },
     ),
   },

@@ -41,6 +41,10 @@ export const assistant = (parts: Fields[], info: Fields = {}): Draft => ({ role:
 export const step = (...parts: Fields[]): Draft =>
   assistant([{ type: "step-start" }, ...parts, { type: "step-finish", reason: "tool-calls" }])
 
+/** The same with what the provider reported for it. */
+export const reportedStep = (usage: unknown, ...parts: Fields[]): Draft =>
+  assistant([{ type: "step-start" }, ...parts, { type: "step-finish", reason: "tool-calls", tokens: usage }])
+
 export const text = (value: string): Fields => ({ type: "text", text: value })
 export const reasoning = (value: string, metadata?: Fields): Fields => ({
   type: "reasoning",

@@ -1,4 +1,5 @@
 import { findKeptReason } from "../../lib/dtc/eligibility.ts"
+import { isHiddenByMark, weighPlainly, type Request, type Weight } from "./reference-meter.ts"
 import type { History, Policy, ToolOutput } from "../../lib/dtc/types.ts"
 
 interface Choice {
@@ -6,39 +7,95 @@ interface Choice {
   reason: string
   witnessCallID?: string
   requestIndex: number
+  savedTokens: number
+}
+
+export interface PlainReplay {
+  choices: Choice[]
+  /** Without reminders. */
+  tokens: number | undefined
+  targetTokens: number
+  isCalibrated: boolean
 }
 
 /**
  * The contract's selection, said plainly and slowly: every request is judged from nothing, with loops over everything. The
  * engine must choose the same.
  */
-export function replayPlainly(history: History, inputBudget: number, policy: Policy, force: boolean): Choice[] {
-  const targetTokens = Math.floor(inputBudget * policy.targetRatio)
+export function replayPlainly(history: History, inputBudget: number, policy: Policy, force: boolean): PlainReplay {
   const carried = new Map<ToolOutput, Choice>()
+  const past: Request[] = []
   const starts = history.segments.flatMap(({ requestedAt }, index) =>
     requestedAt === undefined ? [] : [{ requestedAt, index }],
   )
-  const requests = [...starts, { requestedAt: Infinity, index: history.segments.length }]
-  let asked = 0
-  for (const [requestIndex, { requestedAt, index: end }] of requests.entries()) {
-    const present = requestIndex === requests.length - 1
-    if (!present && !policy.stablePrefix) continue
-    const view = describe(history, end, requestedAt, carried, policy)
-    if (view.unknown) continue
-    const asks = history.segments.slice(asked, end).some(({ asksToClear }) => asksToClear)
-    asked = end
-    const forced = (present && force) || (policy.stablePrefix === true && asks)
-    for (const { output, witness } of choose(view, targetTokens, inputBudget, policy, forced)) {
+  const weigh = (
+    end: number,
+    at: number,
+    momentaryTokens = 0,
+  ): { request: Request; weight: Weight; target: Target } => {
+    const request = { end, at, cleared: new Set(carried.keys()), momentaryTokens }
+    const weight = weighPlainly(history, past, request, policy.calibrate === true, inputBudget)
+    return { request, weight, target: findTarget(weight, inputBudget, policy) }
+  }
+  const decide = (end: number, at: number, forced: boolean): void => {
+    const { weight, target } = weigh(end, at)
+    if (weight.tokens === undefined) return
+    const candidates = findCandidates(history, end, at, carried, policy)
+    for (const { output, witness } of choose(candidates, weight.tokens, weight.slope, target, policy, forced)) {
       const reason = witness ? "redundant" : forced ? "forced" : "aged"
       carried.set(output, {
         partID: output.partID,
         reason,
         ...(witness && { witnessCallID: witness.callID }),
-        requestIndex,
+        requestIndex: past.length,
+        savedTokens: Math.floor(output.savingsTokens * weight.slope),
       })
     }
   }
-  return [...carried].flatMap(([output, choice]) => (output.markedAt === undefined ? [choice] : []))
+  let asked = 0
+  for (const { requestedAt, index: end } of starts) {
+    const asks = history.segments.slice(asked, end).some(({ asksToClear }) => asksToClear)
+    const before = weigh(end, requestedAt)
+    if (policy.stablePrefix) decide(end, requestedAt, asks)
+    if (!policy.stablePrefix || before.weight.tokens !== undefined) asked = end
+    const momentary = policy.stablePrefix
+      ? 0
+      : clearedForThisRequest(before, asks, findCandidates(history, end, requestedAt, carried, policy))
+    past.push(weigh(end, requestedAt, momentary).request)
+  }
+  const end = history.segments.length
+  const asks = history.segments.slice(asked).some(({ asksToClear }) => asksToClear)
+  decide(end, Infinity, force || (policy.stablePrefix === true && asks))
+  const { weight, target } = weigh(end, Infinity)
+  return {
+    choices: [...carried].flatMap(([output, choice]) => (output.markedAt === undefined ? [choice] : [])),
+    tokens: weight.tokens,
+    targetTokens: target.tokens,
+    isCalibrated: weight.isCalibrated,
+  }
+}
+
+interface Target {
+  tokens: number
+  /** The history's part of it. */
+  historyTokens: number
+  budget: number
+}
+
+function findTarget({ overheadTokens }: Weight, budget: number, { targetRatio }: Policy): Target {
+  const overhead = Math.min(overheadTokens, budget)
+  const tokens = Math.floor(overhead + targetRatio * (budget - overhead))
+  return { tokens, historyTokens: tokens - overhead, budget }
+}
+
+/** Without a stable prefix: a request over its target was cleared down to it, as far as its candidates went. */
+function clearedForThisRequest(
+  { weight: { tokens, slope }, target }: { weight: Weight; target: Target },
+  forced: boolean,
+  candidates: readonly Candidate[],
+): number {
+  if (tokens === undefined) return 0
+  return forced ? saved(candidates) : Math.min(saved(candidates), Math.max(0, tokens - target.tokens) / slope)
 }
 
 interface Candidate {
@@ -46,21 +103,15 @@ interface Candidate {
   witness: ToolOutput | undefined
 }
 
-interface View {
-  tokens: number
-  unknown: boolean
-  candidates: Candidate[]
-}
-
-function describe(
+function findCandidates(
   { segments, outputs }: History,
   end: number,
   at: number,
-  carried: Map<ToolOutput, Choice>,
+  carried: ReadonlyMap<ToolOutput, Choice>,
   policy: Policy,
-): View {
+): Candidate[] {
   const present = outputs.filter(({ segment }) => segment < end)
-  const hidden = (output: ToolOutput): boolean => output.markedAt !== undefined && output.markedAt <= at
+  const hidden = (output: ToolOutput): boolean => isHiddenByMark(output, at, segments)
   const sizes = segments.slice(0, end).map((segment, index) => {
     const own = present.filter((output) => output.segment === index)
     const full = own
@@ -70,16 +121,6 @@ function describe(
       .filter((output) => hidden(output) || carried.has(output))
       .reduce((sum, { savingsTokens }) => sum - savingsTokens, full)
   })
-  const unknown =
-    segments.slice(0, end).some(({ unknownSize }) => unknownSize) ||
-    present.some(
-      (output) =>
-        output.markedAt !== undefined &&
-        !hidden(output) &&
-        output.facts.sent &&
-        output.facts.outcome === "completed" &&
-        (output.facts.attachments || output.text === undefined),
-    )
   let [edge, steps, recentTokens] = [end, 0, 0]
   while (edge > 0 && (steps < policy.protectRecentSteps || recentTokens < policy.protectRecentTokens)) {
     edge--
@@ -95,42 +136,42 @@ function describe(
     return findKeptReason(unmarked, policy) === undefined && !hidden(output)
   })
   const open = eligible.filter((output) => !carried.has(output))
-  const candidates = open
+  return open
     .filter(({ segment }) => segment < edge)
     .map((output) => ({ output, witness: open.findLast((other) => isLaterCopy(output, other)) }))
-  const reminders = segments.slice(0, end).reduce((sum, { reminderTokens }) => sum + reminderTokens, 0)
-  return { tokens: sizes.reduce((sum, size) => sum + size, 0) - reminders, unknown, candidates }
 }
 
 function choose(
-  { tokens, candidates }: View,
-  target: number,
-  budget: number,
+  candidates: readonly Candidate[],
+  tokens: number,
+  slope: number,
+  { tokens: target, historyTokens, budget }: Target,
   policy: Policy,
   forced: boolean,
-): Candidate[] {
+): readonly Candidate[] {
+  const worth = (some: readonly Candidate[]): number => saved(some) * slope
+  const down = (ordered: readonly Candidate[], goal: number): Candidate[] => {
+    const taken: Candidate[] = []
+    for (const candidate of ordered) {
+      if (taken.length > 0 && tokens - worth(taken) <= goal) break
+      taken.push(candidate)
+    }
+    return taken
+  }
   const redundant = candidates.filter(({ witness }) => witness)
   const ordered = [...redundant, ...candidates.filter(({ witness }) => !witness)]
   if (forced) return ordered
   if (tokens <= target) return []
-  const relief = down(redundant, tokens, target)
-  const ratio = policy.stablePrefix ? (policy.clearAtLeastRatio ?? 0) : 0
-  if (tokens - saved(relief) <= target && saved(relief) >= (target * ratio) / 6) return relief
-  const batch = down(ordered, tokens, target * (1 - 1.5 * ratio))
-  const inside = tokens > budget && tokens - saved(batch) <= budget
-  return saved(batch) >= target * ratio || inside ? batch : []
+  const relief = down(redundant, target)
+  const least = historyTokens * (policy.stablePrefix ? (policy.clearAtLeastRatio ?? 0) : 0)
+  if (tokens - worth(relief) <= target && worth(relief) >= least / 6) return relief
+  const batch = down(ordered, target - 1.5 * least)
+  const inside = tokens > budget && tokens - worth(batch) <= budget
+  return worth(batch) >= least || inside ? batch : []
 }
 
-function down(ordered: Candidate[], tokens: number, goal: number): Candidate[] {
-  const taken: Candidate[] = []
-  for (const candidate of ordered) {
-    if (taken.length > 0 && tokens - saved(taken) <= goal) break
-    taken.push(candidate)
-  }
-  return taken
-}
-
-const saved = (candidates: Candidate[]): number => candidates.reduce((sum, { output }) => sum + output.savingsTokens, 0)
+const saved = (candidates: readonly Candidate[]): number =>
+  candidates.reduce((sum, { output }) => sum + output.savingsTokens, 0)
 
 function isLaterCopy(output: ToolOutput, other: ToolOutput): boolean {
   const later =

@@ -53,7 +53,7 @@ export interface WireCall {
   input: unknown
 }
 
-interface WireMessage {
+export interface WireMessage {
   role: string
   text: string
   calls: WireCall[]

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict"
 import { basename } from "node:path"
+import { textTokens } from "../../lib/dtc/tokens.ts"
 import type { Host } from "./host.ts"
 import { excerpt, listOf, textOf, tokensOfBytes, utf8Bytes } from "./json.ts"
-import { findClearedCallIDs, findToolResults, readMessages, type ModelRequest } from "./model-request.ts"
+import {
+  findClearedCallIDs,
+  findToolResults,
+  readMessages,
+  type ModelRequest,
+  type WireMessage,
+} from "./model-request.ts"
 import { readPluginLog, type LoggedRequest } from "./plugin-log.ts"
 import type { Scenario } from "./scenario.ts"
 import { findStoredMarks, findToolPart, type StoredMessage, type ToolPart } from "./stored.ts"
@@ -131,7 +138,7 @@ function findRecentCallIDs(request: ModelRequest, protection: Protection): Set<s
   let tokens = 0
   for (const message of readMessages(request).toReversed()) {
     if (message.role !== "assistant" && message.results.length === 0) continue
-    tokens += tokensOfBytes(utf8Bytes(JSON.stringify(message)))
+    tokens += countTokens(message)
     if (message.role !== "assistant") continue
     if (message.calls.length > 0) steps++
     for (const { callID } of message.calls) recent.add(callID)
@@ -139,6 +146,13 @@ function findRecentCallIDs(request: ModelRequest, protection: Protection): Set<s
   }
   return recent
 }
+
+/** By the plugin's base estimate of each text, with everything around it. */
+const countTokens = (message: WireMessage): number =>
+  [message.text, ...message.results.map(({ text }) => text)].reduce((sum, text) => sum + textTokens(text), 0) +
+  tokensOfBytes(
+    utf8Bytes(JSON.stringify({ ...message, text: "", results: message.results.map(({ callID }) => callID) })),
+  )
 
 const INSTRUCTION_FILES = /^(agents|agents\.override|claude|context|skill)\.md$/i
 const CLEARABLE_TOOLS = ["read", "grep", "glob", "bash"]

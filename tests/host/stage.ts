@@ -8,7 +8,7 @@ import path from "node:path"
 import { fileURLToPath } from "node:url"
 
 const STAGES: Readonly<Record<string, readonly string[]>> = {
-  pressure: ["auto-compaction", "hard-limit", "long-task", "redundant-continuity", "stable-prefix"],
+  pressure: ["auto-compaction", "estimate", "hard-limit", "long-task", "redundant-continuity", "stable-prefix"],
   contract: [
     "both-wires",
     "coexistence",
