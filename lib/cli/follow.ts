@@ -19,7 +19,8 @@ export function followRequests(history: History, traces: readonly RequestTrace[]
     const [ownBefore, hostBefore] = [own, hostCleared]
     if (chosen.length > 0 || !carries) own = new Set([...(carries ? own : []), ...chosen.map(({ output }) => output)])
     if (hidden.length !== hostCleared.size) hostCleared = new Set(hidden)
-    if (own !== ownBefore || hostCleared !== hostBefore) cleared = new Set([...own, ...hostCleared])
+    if (own !== ownBefore || hostCleared !== hostBefore)
+      cleared = hostCleared.size > 0 ? new Set([...own, ...hostCleared]) : own
     return { ...trace, cleared, hostCleared }
   })
 }

@@ -79,6 +79,7 @@ export class Chromium {
   }
 
   async clickAt(x: number, y: number): Promise<void> {
+    await this.moveTo(x, y)
     for (const type of ["mousePressed", "mouseReleased"])
       await this.send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 })
   }

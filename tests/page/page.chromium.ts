@@ -1,10 +1,12 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { renderPage } from "../../lib/cli/page.ts"
+import type { Report } from "../../lib/cli/types.ts"
 import type { Message } from "../../lib/dtc/types.ts"
 import { bash, read, session, step, text, tokens, user } from "../helpers/history.ts"
 import { exported, LIMIT, READS, SETTINGS } from "../cli/sessions.ts"
@@ -26,14 +28,23 @@ after(async () => {
 
 /** Runs the built program and opens what it wrote, from disk. */
 async function openPage(stored: unknown, limit = LIMIT): Promise<string> {
-  writeFileSync(join(scratch, "session.json"), JSON.stringify(stored))
-  const args = [join(root, "dist/lib/cli/main.js"), "explain", "session.json", "--limit", limit, "--html", "page.html"]
-  const env = { PATH: process.env["PATH"], HOME: scratch }
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd: scratch, env, encoding: "utf8" })
-  assert.deepEqual([status, stderr], [0, ""])
+  explain(stored, limit, "--html", "page.html")
+  return openWritten()
+}
+
+async function openWritten(): Promise<string> {
   const url = pathToFileURL(join(scratch, "page.html")).href
   await browser.goto(url)
   return url
+}
+
+function explain(stored: unknown, limit: string, ...format: string[]): string {
+  writeFileSync(join(scratch, "session.json"), JSON.stringify(stored))
+  const args = [join(root, "dist/lib/cli/main.js"), "explain", "session.json", "--limit", limit, ...format]
+  const env = { PATH: process.env["PATH"], HOME: scratch }
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: scratch, env, encoding: "utf8" })
+  assert.deepEqual([status, stderr], [0, ""])
+  return stdout
 }
 
 const textOf = (selector: string): Promise<string> =>
@@ -134,6 +145,37 @@ test("the table is filtered by state, and its numbers lead to their requests", a
   assert.equal((await visibleRows()).length, 11)
   await clickOn('#outputs button[data-request="8"]')
   assert.equal(await details(), "Request 8 of 9")
+})
+
+test("where the messages of a request come from unfolds, up to the step that answered it", async () => {
+  const report = JSON.parse(explain(exported(READS), LIMIT, "--json")) as Report
+  const [window] = report.windows
+  assert.ok(window)
+  window.sources = [
+    { type: "history", messageIndex: 0, role: "user" },
+    { type: "history", messageIndex: 1, step: 0, role: "assistant", cleared: [{ callID: "hidden" }] },
+    { type: "<b>odd</b>", messageIndex: 2, step: 0, note: "<i>" },
+  ]
+  const script = readFileSync(join(root, "dist/lib/cli/page/browser.js"), "utf8")
+  writeFileSync(join(scratch, "page.html"), renderPage(report, script))
+  await openWritten()
+  await clickOn("#chart")
+  await browser.press("Home")
+  await browser.press("ArrowRight")
+  assert.equal(await textOf("#request summary"), "Messages on the wire: 2")
+  await browser.press("End")
+  await clickOn("#request summary")
+  await browser.evaluate("document.querySelector('#chart').focus()")
+  await browser.press("ArrowLeft")
+  const rows = await browser.evaluate<string[]>(
+    `[...document.querySelectorAll("#request details tr")].map((row) => row.innerText)`,
+  )
+  assert.deepEqual(rows, [
+    "what\tmessage\tstep\tmore",
+    "history\t0\t\trole user",
+    "history\t1\t0\trole assistant",
+    "<b>odd</b>\t2\t0\tnote <i>",
+  ])
 })
 
 const EVIL = `</script><!--<script>window.owned = 1</script><img src="https://example.com/x.png" onerror="owned = 1">&lt;b>'"`

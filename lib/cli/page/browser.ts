@@ -26,6 +26,11 @@ let chosen = Math.max(
   0,
 )
 
+let shown = -1
+
+/** Whether the messages of a request are unfolded; they stay so from request to request. */
+let isUnfolded = false
+
 if (requests.length > 0) {
   choose(chosen)
   chart.addEventListener("pointermove", (event) => show(requestAt(event)))
@@ -71,7 +76,8 @@ function choose(index: number): void {
 
 function show(index: number): void {
   const request = requests[index]
-  if (!request) return
+  if (!request || index === shown) return
+  shown = index
   const width = Number(cursor.getAttribute("data-plot-width")) / requests.length
   cursor.setAttribute("x", String(Number(cursor.getAttribute("data-plot-left")) + index * width))
   cursor.setAttribute("width", String(Math.max(width, 1.5)))
@@ -140,7 +146,9 @@ function describeSources({ window, messageIndex, step }: RequestRow): HTMLElemen
   for (const name of ["what", "message", "step", "more"]) head.append(element("th", name))
   table.append(head, ...sent.map(describeSource))
   const folded = element("details")
-  folded.append(element("summary", `Where its ${sent.length} messages come from`), table)
+  folded.open = isUnfolded
+  folded.addEventListener("toggle", () => (isUnfolded = folded.open))
+  folded.append(element("summary", `Messages on the wire: ${sent.length}`), table)
   return [folded]
 }
 
