@@ -67,7 +67,7 @@ function renderTarget(requests: readonly RequestRow[], lastTokens: number, { x, 
   const steps = requests.map(({ targetTokens }, index) => `V${y(targetTokens)}H${x(index + 1)}`)
   return html`<g class="target">
     <path d="M${LEFT} ${y(first)}${steps.join("")}" />
-    <text x="${LEFT + 6}" y="${y(first) - 5}">target ${formatTokens(first)}</text>
+    <text x="${LEFT + 6}" y="${y(lastTokens) - 5}">target ${formatTokens(lastTokens)}</text>
   </g>`
 }
 
