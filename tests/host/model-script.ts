@@ -61,6 +61,9 @@ export const fixedUsage =
   (inputTokens: number, outputTokens = 50): UsageReport =>
   () => ({ input: inputTokens, output: outputTokens })
 
+/** Nothing: the plugin's base estimate alone counts, so that a scenario's arithmetic holds. */
+export const silentUsage: UsageReport = () => ({ input: 0, output: 0 })
+
 export const proportionalUsage =
   (factor: number): UsageReport =>
   (request, replyBytes) => ({ input: Math.ceil(request.tokens * factor), output: Math.ceil(replyBytes / 4) })

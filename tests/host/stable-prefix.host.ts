@@ -2,10 +2,11 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { isRecord } from "./json.ts"
 import type { Api, ModelRequest } from "./model-request.ts"
-import { oneByOne, read } from "./model-script.ts"
+import { oneByOne, read, silentUsage } from "./model-script.ts"
 import { readPluginLog } from "./plugin-log.ts"
 import { pluginByFile, withOptions } from "./plugin.ts"
 import { playScenario } from "./scenario.ts"
+import { linesOfTokens } from "./small-window.ts"
 import { assertPaired, assertWire } from "./wire-assertions.ts"
 
 /*
@@ -17,7 +18,7 @@ const EXPECTED_BREAKS = 4
 const LIMIT = { context: 44_000, output: 4_000 }
 const OPTIONS = { debug: true, dtc: { targetRatio: 0.5, protectRecentTokens: 2_000 } }
 const FILES = Object.fromEntries(
-  Array.from({ length: STEPS }, (_, index) => [`file-${index}.txt`, `line ${index} of a file\n`.repeat(150)]),
+  Array.from({ length: STEPS }, (_, index) => [`file-${index}.txt`, linesOfTokens(850, `file-${index}`)]),
 )
 
 for (const api of ["openai", "anthropic"] as const)
@@ -28,7 +29,7 @@ for (const api of ["openai", "anthropic"] as const)
       const providers = { scripted: { api, models: { standard: { limit: LIMIT } } } }
       const plugins = [withOptions(pluginByFile(), OPTIONS)]
       await playScenario(
-        { files: FILES, providers, plugins, config: { compaction: { auto: false } } },
+        { files: FILES, providers, plugins, model: { usage: silentUsage }, config: { compaction: { auto: false } } },
         async ({ host, model, runTurn }) => {
           const { id } = await host.createSession()
           model.script("main", oneByOne(Object.keys(FILES).map((file, index) => read(file, `call_${index}`))))

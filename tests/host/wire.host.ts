@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Home } from "./home.ts"
 import type { Api } from "./model-request.ts"
-import { bash, oneByOne, read } from "./model-script.ts"
+import { bash, oneByOne, read, silentUsage } from "./model-script.ts"
 import { pluginByFile, pluginByFolder, pluginByTarball, withOptions, type PluginEntry } from "./plugin.ts"
 import { playScenario } from "./scenario.ts"
 import { ONE_CLEAR_FILES, ONE_CLEAR_LIMIT, providerWith, TARGET_RATIO } from "./small-window.ts"
@@ -31,7 +31,8 @@ for (const { name, api, load } of ways)
   test(`the old duplicate goes, the unique and the newest outputs stay: ${name}`, { timeout: 180_000 }, async () => {
     const plugins = async (home: Home): Promise<PluginEntry[]> => [withOptions(await load(home), OPTIONS)]
     const providers = { scripted: providerWith(api, { standard: ONE_CLEAR_LIMIT }) }
-    await playScenario({ files: ONE_CLEAR_FILES, providers, plugins }, async ({ host, model, runTurn }) => {
+    const setup = { files: ONE_CLEAR_FILES, providers, plugins, model: { usage: silentUsage } }
+    await playScenario(setup, async ({ host, model, runTurn }) => {
       const { id } = await host.createSession()
       const looking = [
         read("unique.txt", "unique"),
