@@ -55,12 +55,18 @@ test("explain: an export says of every request what the plugin did", { timeout: 
     const last = report.outputs.filter(({ window, state }) => window === 2 && state === "cleared")
     assert.deepEqual(describeClears({ cleared: last }), describeClears(logged.at(-1) ?? { cleared: [] }))
     assert.deepEqual(new Set(logged.flatMap(({ cleared }) => cleared.map(({ reason }) => reason))), REASONS)
+    await until("one line in the log for each batch", 10_000, () => countNotices(host.log, id) >= report.totals.batches)
+    assert.equal(countNotices(host.log, id), report.totals.batches)
     assert.equal(findToolParts(await host.readMessages(id)).length, FIRST.length + SECOND.length + 2)
   })
 })
 
 /** The session gives the plugin each reason, so that all of them are compared. */
 const REASONS = new Set(["redundant", "aged", "forced"])
+
+const countNotices = (log: string, id: string): number =>
+  log.split("\n").filter((line) => /level=INFO .*message="opencode-dcp: cleared \d/.test(line) && line.includes(id))
+    .length
 
 /** Runs the built program on what the host exports, in the host's own project and environment. */
 async function explain({ host, home }: Scenario, id: string): Promise<Report> {
