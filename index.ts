@@ -2,13 +2,16 @@ import { homedir } from "node:os"
 import { Catalog } from "./lib/catalog.ts"
 import { loadConfig } from "./lib/config/load.ts"
 import { Controls } from "./lib/dtc/state.ts"
+import { Dispatches } from "./lib/dispatches.ts"
 import { createHooks } from "./lib/hooks.ts"
-import type { Hooks, PluginInput, PluginModule } from "./lib/host.ts"
+import type { Hooks, PluginInput, PluginModule, ToolDefinition } from "./lib/host.ts"
 import { Log } from "./lib/log.ts"
 import { Notices } from "./lib/notices.ts"
 import { PRUNE_TOOL } from "./lib/dtc/wire-texts.ts"
 import { findOutputTokenMax } from "./lib/request.ts"
 import { createPruneTool } from "./lib/tools/prune.ts"
+import { createRecallTool } from "./lib/tools/recall.ts"
+import { createStatusTool } from "./lib/tools/status.ts"
 
 /** The only export of this module: the host's older loader calls every export as a plugin. */
 const plugin: PluginModule = { id: "opencode-dcp", server }
@@ -27,6 +30,23 @@ async function server({ client, directory }: PluginInput, options?: unknown): Pr
   const outputTokenMax = findOutputTokenMax(env)
   const catalog = new Catalog({ client, outputTokenMax, clock: () => performance.now() })
   const notices = new Notices()
-  const hooks = createHooks({ config, catalog, controls, log, notices, outputTokenMax, now: () => Date.now() })
-  return config.tool.enabled ? { ...hooks, tool: { [PRUNE_TOOL]: createPruneTool({ controls, log }) } } : hooks
+  const dispatches = new Dispatches()
+  const hooks = createHooks({
+    config,
+    catalog,
+    controls,
+    dispatches,
+    log,
+    notices,
+    outputTokenMax,
+    now: () => Date.now(),
+  })
+  if (!config.tool.enabled) return hooks
+  const { recall } = config.tool
+  const tool: Record<string, ToolDefinition> = {
+    [PRUNE_TOOL]: createPruneTool({ controls, log }),
+    dcp_status: createStatusTool({ dispatches, recall }),
+    ...(recall && { dcp_recall: createRecallTool({ client, dispatches }) }),
+  }
+  return { ...hooks, tool }
 }

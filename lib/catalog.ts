@@ -1,4 +1,5 @@
 import type { Limit } from "./config/types.ts"
+import { withinDeadline } from "./deadline.ts"
 import { isRecord } from "./dtc/plain.ts"
 import type { Modality, Model } from "./dtc/types.ts"
 import type { HostClient } from "./host.ts"
@@ -42,7 +43,9 @@ export class Catalog {
   /** Asks the host, two seconds at most. `undefined`: no answer in time, or no unambiguous entry for the model. */
   async ask(model: Model): Promise<CatalogEntry | undefined> {
     try {
-      const entry = findEntry(await this.fetchProviders(), model, this.options.outputTokenMax)
+      const { client, outputTokenMax } = this.options
+      const answer = await withinDeadline(DEADLINE_MS, (signal) => client.config.providers({ signal }))
+      const entry = findEntry(answer, model, outputTokenMax)
       if (entry?.inputBudget !== undefined) this.remember(model, entry)
       return entry
     } catch {
@@ -54,22 +57,6 @@ export class Catalog {
     const now = this.options.clock()
     for (const [key, { until }] of this.fresh) if (until <= now) this.fresh.delete(key)
     this.fresh.set(keyOf(model), { entry, until: now + FRESH_MS })
-  }
-
-  private async fetchProviders(): Promise<unknown> {
-    const controller = new AbortController()
-    let timer: NodeJS.Timeout | undefined
-    const deadline = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => {
-        controller.abort()
-        resolve(undefined)
-      }, DEADLINE_MS)
-    })
-    try {
-      return await Promise.race([deadline, this.options.client.config.providers({ signal: controller.signal })])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 }
 

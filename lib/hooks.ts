@@ -1,6 +1,7 @@
 import { policyFor } from "./config/policy.ts"
-import type { Config } from "./config/types.ts"
+import type { Config, Limit } from "./config/types.ts"
 import type { Catalog, CatalogEntry } from "./catalog.ts"
+import type { BudgetSource, Dispatches, RequestKey } from "./dispatches.ts"
 import { projectMessages } from "./dtc/engine.ts"
 import { isRecord } from "./dtc/plain.ts"
 import type { Controls } from "./dtc/state.ts"
@@ -8,19 +9,8 @@ import type { Message, Model, Projection } from "./dtc/types.ts"
 import type { Hooks } from "./host.ts"
 import type { Log } from "./log.ts"
 import { explainBatch, type Notices } from "./notices.ts"
-import { findInputBudget, identifyRequest, type IdentityFault, type RequestIdentity } from "./request.ts"
-
-/** Why a request went out as it was. A closed list. */
-export type SkipReason =
-  | IdentityFault
-  | "failed"
-  | "guard-capacity"
-  | "model-changed"
-  | "native-compaction"
-  | "request-changed"
-  | "unavailable-budget"
-  | "unknown-content"
-  | "unknown-model"
+import { describeRecord } from "./records.ts"
+import { findInputBudget, identifyRequest, type RequestIdentity, type SkipReason } from "./request.ts"
 
 /** Part of every session's life; said only when debugging. */
 const ORDINARY_REASONS: ReadonlySet<SkipReason> = new Set(["empty-history", "native-compaction"])
@@ -29,6 +19,7 @@ export interface HookRooms {
   config: Config
   catalog: Catalog
   controls: Controls
+  dispatches: Dispatches
   log: Log
   notices: Notices
   outputTokenMax: number
@@ -40,12 +31,15 @@ interface Skipped {
   reason: SkipReason
   sessionID?: string
   model?: Model
+  budgetFrom?: BudgetSource
+  projection?: Projection
 }
 
 interface Projected {
   projection: Projection
   sessionID: string
   model: Model
+  budgetFrom: BudgetSource
   forced: boolean
 }
 
@@ -59,25 +53,34 @@ export function createHooks(rooms: HookRooms): Hooks {
       rooms.log.showDiagnostics()
       const outcome = await projectOrSkip(rooms, output)
       report(rooms.log, outcome)
-      if ("projection" in outcome) announce(rooms, outcome)
+      prepareRecord(rooms, output.messages, outcome)
+      if (!("reason" in outcome)) announce(rooms, outcome)
     }),
     "experimental.session.compacting": quietly((input: unknown) => {
       if (!rooms.controls.armGuard(readSessionID(input))) rooms.log.warnOnce(GUARD_LOST)
     }),
-    // The compaction's own request follows its transform: a guard that is still there has missed it.
+    "chat.message": quietly((input: unknown) => {
+      const sessionID = readSessionID(input)
+      if (sessionID !== undefined) rooms.dispatches.acceptPrompt(sessionID)
+    }),
     "chat.params": quietly((input: unknown) => {
       const sessionID = readSessionID(input)
-      if (sessionID !== undefined && fieldOf(input, "agent") === "compaction") rooms.controls.takeGuard(sessionID)
+      if (sessionID === undefined) return
+      // The compaction's own request follows its transform: a guard that is still there has missed it.
+      if (fieldOf(input, "agent") === "compaction") rooms.controls.takeGuard(sessionID)
+      else if (fieldOf(input, "agent") !== "title") recordDispatch(rooms, readKey(sessionID, input))
     }),
     event: quietly((input: unknown) => {
       const event = fieldOf(input, "event")
       const sessionID = fieldOf(fieldOf(fieldOf(event, "properties"), "info"), "id")
       if (fieldOf(event, "type") !== "session.deleted" || typeof sessionID !== "string") return
       rooms.controls.forget(sessionID)
+      rooms.dispatches.forget(sessionID)
       rooms.notices.forget(sessionID)
     }),
     dispose: quietly(() => {
       rooms.controls.forgetAll()
+      rooms.dispatches.forgetAll()
       rooms.notices.forgetAll()
     }),
   }
@@ -126,17 +129,31 @@ function projectAndCommit(
 ): Projected | Skipped {
   if (controls.halted) return { reason: "guard-capacity", sessionID }
   const { policy, limit } = policyFor(config, model)
-  const inputBudget = entry?.inputBudget ?? (limit && findInputBudget(limit, outputTokenMax))
-  if (inputBudget === undefined) return { reason: "unavailable-budget", sessionID, model }
+  const requested = entry?.model ?? model
+  const budget = findBudget(entry, limit, outputTokenMax)
+  if (!budget) return { reason: "unavailable-budget", sessionID, model: requested }
 
+  const { inputBudget, budgetFrom } = budget
   const forced = controls.hasPendingClear(sessionID)
-  const options = { model: entry?.model ?? model, inputBudget, policy, force: forced, now: now() }
+  const options = { model: requested, inputBudget, policy, force: forced, now: now() }
   const projection = projectMessages(messages, options)
   commit(messages, projection)
   const { skipped } = projection.stats
-  if (skipped && projection.cleared.length === 0) return { reason: "unknown-content", sessionID }
+  const outcome = { projection, sessionID, model: requested, budgetFrom }
+  if (skipped && projection.cleared.length === 0) return { reason: "unknown-content", ...outcome }
   if (forced && !skipped) controls.consumeClear(sessionID)
-  return { projection, sessionID, model, forced }
+  return { ...outcome, forced }
+}
+
+/** What the catalog says comes first: a configured limit is for models that it has none for. */
+function findBudget(
+  entry: CatalogEntry | undefined,
+  limit: Limit | undefined,
+  outputTokenMax: number,
+): { inputBudget: number; budgetFrom: BudgetSource } | undefined {
+  if (entry?.inputBudget !== undefined) return { inputBudget: entry.inputBudget, budgetFrom: "catalog" }
+  const inputBudget = limit && findInputBudget(limit, outputTokenMax)
+  return inputBudget === undefined ? undefined : { inputBudget, budgetFrom: "configuration" }
 }
 
 /** The host went on while the catalog was asked: the array, its owner and the model must still be what they were. */
@@ -158,7 +175,8 @@ function commit(messages: Message[], { messages: projected, cleared }: Projectio
 
 function report(log: Log, outcome: Projected | Skipped): void {
   if ("reason" in outcome) {
-    log.debug("request left as it was", { ...outcome })
+    const { projection: _projection, ...request } = outcome
+    log.debug("request left as it was", request)
     if (!ORDINARY_REASONS.has(outcome.reason)) log.warnOnce(explainSkip(outcome))
     return
   }
@@ -170,6 +188,32 @@ function report(log: Log, outcome: Projected | Skipped): void {
 function announce({ config, log, notices }: HookRooms, { projection, sessionID }: Projected): void {
   const batch = notices.findBatch(sessionID, projection)
   if (batch) log.announce(explainBatch(batch), { sessionID, ...batch }, config.notify === "toast")
+}
+
+/** For the tools; a native compaction is no request of the conversation. What cannot be described must not leave an older map. */
+function prepareRecord(rooms: HookRooms, messages: Message[], outcome: Projected | Skipped): void {
+  try {
+    describeOutcome(rooms, messages, outcome)
+  } catch {
+    rooms.dispatches.prepareUnattributed("failed")
+  }
+}
+
+function describeOutcome({ dispatches, log }: HookRooms, messages: Message[], outcome: Projected | Skipped): void {
+  const { sessionID } = outcome
+  const reason = "reason" in outcome ? outcome.reason : undefined
+  if (reason === "native-compaction") return
+  if (sessionID === undefined) return dispatches.prepareUnattributed(reason ?? "failed")
+  const record = describeRecord(messages, { ...outcome, sessionID })
+  if (!record.map && reason === undefined) log.warnOnce(UNTOLD_SOURCES)
+  dispatches.prepare(record)
+}
+
+const UNTOLD_SOURCES = "where the messages of a request come from cannot be told, so there is no source map of it"
+
+function recordDispatch({ dispatches, log }: HookRooms, key: RequestKey): void {
+  const record = dispatches.dispatch(key)
+  if (record) log.debug("request dispatched", { sessionID: key.sessionID, ...record.map })
 }
 
 /** For users: what a reason means and what would help, where something would. */
@@ -205,6 +249,21 @@ function readSessionID(input: unknown): string | undefined {
   } catch {
     return undefined
   }
+}
+
+function readKey(sessionID: string, input: unknown): RequestKey {
+  const model = fieldOf(input, "model")
+  return {
+    sessionID,
+    promptID: readText(fieldOf(fieldOf(input, "message"), "id")),
+    agent: readText(fieldOf(input, "agent")),
+    providerID: readText(fieldOf(model, "providerID")),
+    modelID: readText(fieldOf(model, "id")),
+  }
+}
+
+function readText(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined
 }
 
 function fieldOf(value: unknown, key: string): unknown {

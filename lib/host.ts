@@ -7,7 +7,13 @@ import type { Message } from "./dtc/types.ts"
 export interface HostClient {
   config: { providers(options: { signal: AbortSignal }): Promise<{ data?: unknown }> }
   app: { log(options: { body: LogBody }): Promise<unknown> }
+  session: { message(options: MessageRequest): Promise<{ data?: unknown }> }
   tui: { showToast(options: { body: ToastBody }): Promise<unknown> }
+}
+
+export interface MessageRequest {
+  path: { id: string; messageID: string }
+  signal: AbortSignal
 }
 
 export interface LogBody {
@@ -34,6 +40,7 @@ export interface ToolContext {
 
 export interface ToolDefinition {
   description: string
+  /** JSON schemas by name, which the host accepts beside what its types name. It announces all as required. */
   args: Record<string, never>
   execute(args: Record<string, unknown>, context: ToolContext): Promise<string>
 }
@@ -42,6 +49,7 @@ export interface ToolDefinition {
 export interface Hooks {
   "experimental.chat.messages.transform"?: (input: unknown, output: { messages: Message[] }) => Promise<void>
   "experimental.session.compacting"?: (input: { sessionID: string }, output: unknown) => Promise<void>
+  "chat.message"?: (input: { sessionID: string }, output: unknown) => Promise<void>
   "chat.params"?: (input: { sessionID: string; agent: string }, output: unknown) => Promise<void>
   event?: (input: { event: { type: string; properties?: unknown } }) => Promise<void>
   dispose?: () => Promise<void>

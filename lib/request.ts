@@ -14,6 +14,18 @@ export interface RequestIdentity {
 /** Why a request's messages cannot be worked with. */
 export type IdentityFault = "empty-history" | "malformed-message" | "not-plain-data" | "unidentified-session"
 
+/** Why a request went out as it was. A closed list. */
+export type SkipReason =
+  | IdentityFault
+  | "failed"
+  | "guard-capacity"
+  | "model-changed"
+  | "native-compaction"
+  | "request-changed"
+  | "unavailable-budget"
+  | "unknown-content"
+  | "unknown-model"
+
 /** Tokens that the host reserves for the answer at most, whatever the model could write. */
 const OUTPUT_TOKEN_MAX = 32_000
 

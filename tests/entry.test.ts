@@ -20,6 +20,7 @@ import { clearedTargets } from "./helpers/history.ts"
 import { longHistory } from "./hooks/instance.ts"
 
 const PROJECTING_HOOKS = [
+  "chat.message",
   "chat.params",
   "dispose",
   "event",
@@ -90,10 +91,10 @@ test("the module has one export, and the plugin is an id and a server", () => {
   assert.equal(plugin.id, "opencode-dcp")
 })
 
-test("without any configuration it clears, offers dcp_prune, and says nothing", async (t) => {
+test("without any configuration it clears, offers its tools, and says nothing", async (t) => {
   const { hooks, fake } = await start(createHome(t))
   assert.deepEqual(Object.keys(hooks).toSorted(), [...PROJECTING_HOOKS, "tool"].toSorted())
-  assert.deepEqual(Object.keys(hooks.tool ?? {}), ["dcp_prune"])
+  assert.deepEqual(Object.keys(hooks.tool ?? {}), ["dcp_prune", "dcp_status", "dcp_recall"])
   await clearedBy(hooks)
   assert.deepEqual(
     fake.calls.map(({ endpoint }) => endpoint),
@@ -162,6 +163,11 @@ function refused(): Promise<never> {
 function broken(): never {
   throw new Error("broken")
 }
+
+test("recall can be left out alone", async (t) => {
+  const { hooks } = await start(createHome(t), { tool: { recall: false } })
+  assert.deepEqual(Object.keys(hooks.tool ?? {}), ["dcp_prune", "dcp_status"])
+})
 
 test("starting asks the host for nothing", async (t) => {
   const { fake } = await start(createHome(t), SMALL)

@@ -1,7 +1,6 @@
 /** The words of a report. Types alone: the page's script reads them too. */
 import type { Limit } from "../config/types.ts"
-import type { KeptReason } from "../dtc/eligibility.ts"
-import type { ClearReason, Policy } from "../dtc/types.ts"
+import type { ClearReason, KeptReason, Policy } from "../dtc/types.ts"
 
 /**
  * What `explain --json` prints. Numbers of requests and windows count from 1 over the whole session. Tokens are estimates

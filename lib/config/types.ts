@@ -5,7 +5,7 @@ export interface Config {
   readonly enabled: boolean
   readonly debug: boolean
   readonly dtc: Readonly<Required<Policy>> & { readonly enabled: boolean }
-  readonly tool: { readonly enabled: boolean }
+  readonly tool: { readonly enabled: boolean; readonly recall: boolean }
   /** Where a batch of cleared outputs is announced beside the host's log. */
   readonly notify: "off" | "toast"
   /** By `provider/model` or a starred form of it; read through `policyFor`. */

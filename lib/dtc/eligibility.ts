@@ -1,24 +1,4 @@
-import type { Policy, ToolOutput } from "./types.ts"
-
-/** Why an output is kept. Recent protection is not among them: it depends on the request, not on the output. */
-export type KeptReason =
-  | "already-cleared"
-  | "attachments"
-  | "error"
-  | "failed-exit"
-  | "instruction-file"
-  | "loaded-instructions"
-  | "no-path"
-  | "no-text"
-  | "not-completed"
-  | "not-sent"
-  | "odd-mark"
-  | "other-tool"
-  | "protected-tool"
-  | "provider-executed"
-  | "small"
-  | "unmarkable"
-  | "unproven-exit"
+import type { KeptReason, Policy, ToolOutput } from "./types.ts"
 
 /** The tools whose outputs can be had again or proven successful. No configuration adds one. */
 const CLEARABLE_TOOLS: ReadonlySet<string> = new Set(["read", "grep", "glob", "bash"])

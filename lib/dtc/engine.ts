@@ -2,6 +2,7 @@ import { assertOptions } from "./options.ts"
 import { copyPlain, isRecord } from "./plain.ts"
 import { replayRequests, type ChosenSelection, type ReplayOptions, type ReplayResult } from "./replay.ts"
 import type { Selection } from "./select.ts"
+import { countKept, describeSources } from "./sources.ts"
 import { findLatestTime, readHistory } from "./wire.ts"
 import type {
   ClearedOutput,
@@ -11,6 +12,7 @@ import type {
   ProjectOptions,
   Projection,
   ReadOptions,
+  SourceMap,
   Stats,
 } from "./types.ts"
 
@@ -39,7 +41,20 @@ export function projectMessages(messages: readonly Message[], options: ProjectOp
     stats: describeStats(options, replay),
     cleared: replay.cleared.map(describeCleared),
     requestIndex: replay.requestIndex,
+    ...describeMap(describeSources(history, replay.cleared)),
+    kept: countKept(history.outputs, replay, options.policy),
   }
+}
+
+/**
+ * One row for each message that the host makes of the messages, with where it comes from; they are read as they are, marks
+ * included. `undefined` when that cannot be told: the messages are malformed, ids are missing or repeated, or content
+ * stands where only a newer host, or one whose provider family were known, could say what it sends.
+ */
+export function describeProjection(messages: readonly Message[], options: ReadOptions = {}): SourceMap | undefined {
+  const copy = copyPlain(messages)
+  const history = copy && readHistory(copy, options)
+  return history && describeSources(history, [])
 }
 
 /**
@@ -101,8 +116,13 @@ function describeSkip(inputBudget: number, tokens: number | undefined): Pick<Sta
 }
 
 function describeUnreadable(options: ProjectOptions): Omit<Projection, "messages"> {
-  const nothing = replayRequests({ segments: [], outputs: [] }, describeReplay(options))
-  return { stats: describeStats(options, { ...nothing, tokens: undefined }), cleared: [], requestIndex: 0 }
+  const nothing = replayRequests({ segments: [], outputs: [], origins: [] }, describeReplay(options))
+  const stats = describeStats(options, { ...nothing, tokens: undefined })
+  return { stats, cleared: [], requestIndex: 0, ...describeMap(undefined), kept: {} }
+}
+
+function describeMap(map: SourceMap | undefined): Pick<Projection, "sources" | "historyMessageCount"> {
+  return { sources: map?.sources, historyMessageCount: map?.historyMessageCount }
 }
 
 function describeCleared({ output, reason, witness, requestIndex, savedTokens }: ChosenSelection): ClearedOutput {

@@ -43,6 +43,8 @@ export interface ReplayResult {
   requestIndex: number
   /** Newest tool steps that it protects. */
   protectedSteps: number
+  /** Segments from this index on are protected. */
+  protectedFrom: number
   /** Its size, reminders included; `undefined` when unknown. */
   tokens: number | undefined
   targetTokens: number
@@ -137,6 +139,7 @@ class Replay {
       cleared: [...this.cleared.values()].filter(({ output }) => output.markedAt === undefined),
       requestIndex,
       protectedSteps: this.recent.toolSteps,
+      protectedFrom: this.recent.fromSegment,
       tokens: tokens === undefined ? undefined : tokens + meter.reminderTokens,
       targetTokens: this.findTarget().targetTokens,
       isCalibrated,

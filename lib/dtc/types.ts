@@ -90,6 +90,69 @@ export interface Projection {
   cleared: ClearedOutput[]
   /** This request's index, counted from 0 within the window: what it chose itself carries the same. */
   requestIndex: number
+  /** One row for each message that the host makes of the result, in order. `undefined`: that cannot be told. */
+  sources: Source[] | undefined
+  /** Stored messages that the request knows: prompts and every completed or failed response. As `sources` when unknown. */
+  historyMessageCount: number | undefined
+  /** How many outputs stay and why; with `cleared` they are all outputs. */
+  kept: KeptCounts
+}
+
+/** Where one of the messages that the host sends comes from. Metadata only. */
+export type Source = HistorySource | CompactionSource | RuntimeContextSource | ToolRepairSource
+
+/** Common to all rows. Indexes count from 0. */
+export interface SourcePlace {
+  /** In the messages that the hook received. */
+  messageIndex: number
+  messageID: string
+  role: "assistant" | "tool" | "user"
+  /** What an assistant message sent before its first tools came back is step 0; absent for user messages. */
+  step?: number
+  /** Outputs in it that go out as the placeholder, whoever marked them. */
+  cleared?: SourceOutput[]
+  /** Calls in it whose result exists only in the request, since the tool has none. */
+  repairedCallIds?: string[]
+}
+
+export interface SourceOutput {
+  callID: string
+  partID: string
+  tool: string
+}
+
+/** A stored message, or one step of it, or that step's tool results. */
+export interface HistorySource extends SourcePlace {
+  type: "history"
+}
+
+/** A summary, or the request for one that stands before it. */
+export interface CompactionSource extends SourcePlace {
+  type: "compaction"
+  /** Id of the message that asked for the summary. */
+  checkpointId: string
+  /** Id of the first message that the summary leaves as it is: the retained boundary. */
+  summarizedBefore: string
+}
+
+/** Content that the host adds and no user wrote: a message of synthetic texts, media that tools returned. */
+export interface RuntimeContextSource extends SourcePlace {
+  type: "runtime-context"
+  /** The user's turn in which it stands, counted from 0 in these messages; absent when that turn is summarised. */
+  userTurn?: number
+}
+
+/** A tool message of nothing but results that exist only in the request. */
+export interface ToolRepairSource extends SourcePlace {
+  type: "tool-repair"
+  /** The first of `repairedCallIds`. */
+  toolCallId: string
+}
+
+/** What the host will send and what of it comes from where. */
+export interface SourceMap {
+  historyMessageCount: number
+  sources: Source[]
 }
 
 export type ClearReason = "redundant" | "forced" | "aged"
@@ -109,6 +172,29 @@ export interface ClearedOutput {
   /** The request that chose it, counted from 0 within the window. */
   requestIndex: number
 }
+
+/** Why an output is kept. Recent protection is not among them: it depends on the request, not on the output. */
+export type KeptReason =
+  | "already-cleared"
+  | "attachments"
+  | "error"
+  | "failed-exit"
+  | "instruction-file"
+  | "loaded-instructions"
+  | "no-path"
+  | "no-text"
+  | "not-completed"
+  | "not-sent"
+  | "odd-mark"
+  | "other-tool"
+  | "protected-tool"
+  | "provider-executed"
+  | "small"
+  | "unmarkable"
+  | "unproven-exit"
+
+/** `recent`: a protected step. `waiting`: it could go, but nothing presses, or too little would come of it. */
+export type KeptCounts = Partial<Record<KeptReason | "recent" | "waiting", number>>
 
 /** Figures about one projection; never conversation text. Sizes are tokens, `undefined` when unknown. */
 export interface Stats {
@@ -137,6 +223,32 @@ export interface History {
   segments: readonly Segment[]
   /** In the order of their segments. */
   outputs: readonly ToolOutput[]
+  /** One for each segment. */
+  origins: readonly Origin[]
+}
+
+/** Which of the host's model messages one segment becomes. `undefined` in place of an answer: it cannot be told. */
+export interface Origin {
+  /** `added`: all of it was written by the host. `checkpoint`: the request for a summary, which stands in its window. */
+  kind: "added" | "checkpoint" | "prompt" | "step" | "summary"
+  messageIndex: number
+  messageID: string
+  /** Steps and summaries: counted from 0 within the message. */
+  step?: number
+  /** A user or an assistant message comes of it. */
+  sends: boolean | undefined
+  /** Media of its tool results goes out in a user message behind the stored message. */
+  movesMedia: boolean | undefined
+  /** Outputs that a tool message behind it carries. */
+  answers: readonly ToolOutput[]
+  /** Outputs that stand beside their calls. */
+  answersInside: readonly ToolOutput[]
+  /** A response that neither came to an end nor failed. */
+  isUnfinished: boolean
+  /** Checkpoints: the id of the first message that the summary leaves as it is. */
+  summarizedBefore?: string
+  /** Summaries: the message that asked for it. */
+  checkpointID?: string
 }
 
 /** What one user message sends, or one step of an assistant message. */

@@ -63,6 +63,17 @@ function renderMedia({ mime, url }: Record<string, unknown>, { model, estimateMe
   return (estimateMedia ? estimateMediaTokens(mime, url, model) : undefined) ?? "unknown"
 }
 
+/** Whether some of a result's attachments go out in a user message of their own; `undefined` when that cannot be told. */
+export function movesMedia(attachments: unknown, model: Model | undefined): boolean | undefined {
+  if (attachments === undefined || attachments === null) return false
+  if (!Array.isArray(attachments)) return undefined
+  const mimes = attachments.map((attachment: unknown) => (isRecord(attachment) ? attachment["mime"] : undefined))
+  if (!mimes.every((mime) => typeof mime === "string")) return undefined
+  const media = mimes.filter((mime) => isImage(mime) || mime === "application/pdf")
+  if (media.length === 0) return false
+  return model?.npm === undefined ? undefined : media.some((mime) => !carriesMedia(model, mime))
+}
+
 function carriesMedia({ npm = "", apiID = "" }: Model, mime: string): boolean {
   return Object.hasOwn(CARRIES_MEDIA, npm) && CARRIES_MEDIA[npm]?.(mime, apiID) === true
 }

@@ -94,6 +94,12 @@ export function renderResult(part: Part, context: MessageContext, output: ToolOu
   return isRecord(state) && isToolStatus(state["status"]) ? RESULTS[state["status"]](state, context, output) : "unknown"
 }
 
+/** Whether the host has a row for the part in that role; a tool part needs a state that it knows. */
+export function isFamiliar(role: string, part: Part): boolean {
+  if (!isRole(role) || !isPartKind(part.type) || PARTS[role][part.type] === unfamiliar) return false
+  return part.type !== "tool" || (isRecord(part["state"]) && isToolStatus(part["state"]["status"]))
+}
+
 function renderText(text: unknown): Rendered {
   return typeof text === "string" ? textTokens(text) : "unknown"
 }

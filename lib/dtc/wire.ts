@@ -4,11 +4,12 @@
  */
 import { isRecord } from "./plain.ts"
 import { FRAME_TOKENS } from "./tokens.ts"
+import { describeOrigin } from "./wire-origins.ts"
 import { readOutput, type OutputPlace } from "./wire-outputs.ts"
 import { renderPart, renderResult, type MessageContext } from "./wire-parts.ts"
 import { readReport } from "./wire-reports.ts"
 import { PRUNE_TOOL, REMINDER_START, type Rendered } from "./wire-texts.ts"
-import type { History, Message, MessageInfo, Model, Part, ReadOptions, Segment, ToolOutput } from "./types.ts"
+import type { History, Message, MessageInfo, Model, Origin, Part, ReadOptions, Segment, ToolOutput } from "./types.ts"
 
 /**
  * Reads plain messages into neutral terms. `undefined`: a message is malformed, so that nothing can be said about what
@@ -20,14 +21,16 @@ export function readHistory(messages: readonly Message[], options: ReadOptions =
   const windowStart = findWindowStart(messages)
   const segments: Segment[] = []
   const outputs: ToolOutput[] = []
+  const origins: Origin[] = []
   for (const [messageIndex, message] of messages.entries()) {
     const reading: MessageReading = { messageIndex, firstSegment: segments.length, windowStart, rules }
-    for (const { segment, outputs: found } of readSteps(message, reading)) {
+    for (const { segment, outputs: found, origin } of readSteps(message, reading)) {
       segments.push(segment)
+      origins.push(origin)
       for (const output of found) outputs.push(output)
     }
   }
-  return { segments, outputs }
+  return { segments, outputs, origins }
 }
 
 /**
@@ -35,11 +38,20 @@ export function readHistory(messages: readonly Message[], options: ReadOptions =
  * id; never by array position, since a retained tail stands behind newer messages. Compaction-only users do not count.
  */
 export function findRequestedModel(messages: readonly Message[]): Model | undefined {
-  const ordinary = messages.filter((message) => isMessage(message) && isOrdinaryUser(message))
-  const model = ordinary.toSorted(byCreation).at(-1)?.info["model"]
+  const model = findLatestUser(messages.filter((message) => isMessage(message) && isOrdinaryUser(message)))?.info[
+    "model"
+  ]
   if (!isRecord(model)) return undefined
   const { providerID, modelID } = model
   return isName(providerID) && isName(modelID) ? { providerID, modelID } : undefined
+}
+
+/** The one that the host answers: by creation time, then id. */
+export function findLatestUser(messages: readonly Message[]): Message | undefined {
+  return messages
+    .filter(({ info }) => info.role === "user")
+    .toSorted(byCreation)
+    .at(-1)
 }
 
 /** The largest time in the history, in milliseconds; at least 1. */
@@ -63,11 +75,12 @@ interface MessageReading {
 interface StepReading {
   segment: Segment
   outputs: ToolOutput[]
+  origin: Origin
 }
 
 /** What the steps of one message have in common. */
 interface MessageFacts {
-  info: MessageInfo
+  message: Message
   context: MessageContext
   /** It reaches the model. */
   sent: boolean
@@ -85,7 +98,7 @@ function readSteps(message: Message, reading: MessageReading): StepReading[] {
   return steps.map((parts, step) => {
     const start = { messageIndex, partIndex, messageID: message.info.id, segment: firstSegment + step }
     partIndex += parts.length
-    return readStep(parts, start, facts, step === steps.length - 1)
+    return readStep(parts, start, facts, { step, isLast: step === steps.length - 1 })
   })
 }
 
@@ -94,25 +107,37 @@ function describeMessage(message: Message, { windowStart, rules }: MessageReadin
   const context = describeContext(message, rules)
   const starts = startsRequests(info, windowStart)
   const reports = starts && rules.model !== undefined && context.sameModel
-  return { info, context, sent: isSent(message), starts, reports }
+  return { message, context, sent: isSent(message), starts, reports }
 }
 
-function readStep(parts: readonly Part[], start: OutputPlace, facts: MessageFacts, isLast: boolean): StepReading {
-  const { info, sent, starts, reports } = facts
+function readStep(
+  parts: readonly Part[],
+  start: OutputPlace,
+  facts: MessageFacts,
+  { step, isLast }: { step: number; isLast: boolean },
+): StepReading {
+  const { message, context, sent, starts, reports } = facts
+  const { info } = message
   const outputs: ToolOutput[] = []
+  const rendered: Rendered[] = []
   const segment = emptySegment(info.role)
   let saidTokens = 0
   for (const [index, part] of parts.entries()) {
     const place = { ...start, partIndex: start.partIndex + index }
     const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
     if (output) outputs.push(output)
-    if (sent) saidTokens += addPart(segment, part, facts, output)
+    const own = sent ? renderPart(info.role, part, context) : "nothing"
+    rendered.push(own)
+    saidTokens += addPart(segment, part, own)
+    if (sent && output) addContent(segment, renderResult(part, context, output))
   }
   segment.asksToClear = outputs.some(isPruneRequest)
   if (starts) segment.requestedAt = createdAt(info)
   const report = reports && readReport(parts, isLast ? info : undefined, sent ? saidTokens : undefined)
   if (report) segment.report = report
-  return { segment, outputs }
+  const { messageIndex } = start
+  const origin = describeOrigin({ message, messageIndex, step, parts, rendered, outputs, sent, context })
+  return { segment, outputs, origin }
 }
 
 function emptySegment(role: string): Segment {
@@ -129,8 +154,7 @@ function emptySegment(role: string): Segment {
 }
 
 /** Answers what a text or a call costs: the response's output tokens cover at least that. */
-function addPart(segment: Segment, part: Part, { info, context }: MessageFacts, output?: ToolOutput): number {
-  const rendered = renderPart(info.role, part, context)
+function addPart(segment: Segment, part: Part, rendered: Rendered): number {
   if (rendered === "nothing") return 0
   const before = segment.tokens
   if (before === 0) segment.tokens = FRAME_TOKENS.message
@@ -139,7 +163,6 @@ function addPart(segment: Segment, part: Part, { info, context }: MessageFacts, 
   if (part.type === "tool") segment.sendsTool = true
   if (segment.kind === "step") segment.writtenTokens += segment.tokens - before
   else if (isReminder(part) && rendered !== "unknown") segment.reminderTokens += FRAME_TOKENS.part + rendered
-  if (output) addContent(segment, renderResult(part, context, output))
   return part.type === "reasoning" || rendered === "unknown" ? 0 : rendered
 }
 

@@ -26,7 +26,7 @@ test("without any layer every key has the schema's default", async (t) => {
       estimateMedia: true,
       calibrate: true,
     },
-    tool: { enabled: true },
+    tool: { enabled: true, recall: true },
     notify: "off",
     models: {},
   })
@@ -63,7 +63,7 @@ test("layers merge key by key and lists replace", async (t) => {
   const { config } = await sandbox.load({ options: { enabled: false } })
   assert.equal(config.debug, true)
   assert.equal(config.enabled, false)
-  assert.equal(config.tool.enabled, false)
+  assert.deepEqual(config.tool, { enabled: false, recall: true })
   assert.equal(config.dtc.targetRatio, 0.5)
   assert.equal(config.dtc.enabled, true)
   assert.deepEqual(config.dtc.protectedTools, ["bash"])
@@ -90,6 +90,7 @@ test("origins name the layer and the line of every effective key", async (t) => 
     { key: "dtc.estimateMedia", value: true },
     { key: "dtc.calibrate", value: true },
     { key: "tool.enabled", value: true },
+    { key: "tool.recall", value: true },
     { key: "notify", value: "off" },
     { key: 'models["acme/m-1.5"].targetRatio', value: 0.3, file, line: 6, column: 5 },
   ])

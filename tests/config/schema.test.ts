@@ -32,7 +32,7 @@ const rootKeys: Record<keyof Config, true> = {
   notify: true,
   models: true,
 }
-const toolKeys: Record<keyof Config["tool"], true> = { enabled: true }
+const toolKeys: Record<keyof Config["tool"], true> = { enabled: true, recall: true }
 const entryKeys: Record<keyof ModelEntry, true> = { ...policyKeys, limit: true }
 const limitKeys: Record<keyof Limit, true> = { context: true, input: true, output: true }
 

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict"
-import type { HostClient, LogBody, ToastBody } from "../../lib/host.ts"
+import type { HostClient, LogBody, MessageRequest, ToastBody } from "../../lib/host.ts"
 
 export type Endpoint = (options: { signal: AbortSignal }) => unknown
 
-/** What the host's three used endpoints do; those left out answer at once. */
+/** What the host's used endpoints do; those left out answer at once. */
 export interface ClientScript {
   providers?: Endpoint
   log?: () => unknown
   showToast?: () => unknown
+  message?: (options: MessageRequest) => unknown
 }
 
 export interface HostCall {
@@ -22,19 +23,20 @@ export interface FakeClient {
   countOf: (endpoint: string) => number
   logged: () => LogBody[]
   toasted: () => ToastBody[]
-  /** The plugin asks, logs and shows toasts. Everything else that a client offers could write or stop something. */
+  /** The plugin asks, reads single messages, logs and shows toasts. Everything else that a client offers could write or stop something. */
   assertNothingWritten: () => void
 }
 
-const USED_ENDPOINTS: ReadonlySet<string> = new Set(["app.log", "config.providers", "tui.showToast"])
+const USED_ENDPOINTS: ReadonlySet<string> = new Set(["app.log", "config.providers", "session.message", "tui.showToast"])
 
 /** A host client that has every endpoint one may call, and keeps the name of each that was called. */
-export function createClient({ providers, log, showToast }: ClientScript = {}): FakeClient {
+export function createClient({ providers, log, showToast, message }: ClientScript = {}): FakeClient {
   const calls: HostCall[] = []
-  const scripted: Record<string, Endpoint | undefined> = {
+  const scripted: Record<string, ((argument: never) => unknown) | undefined> = {
     "config.providers": providers,
     "app.log": log,
     "tui.showToast": showToast,
+    "session.message": message,
   }
   const endpointAt = (endpoint: string): object =>
     new Proxy(() => undefined, {
@@ -43,7 +45,7 @@ export function createClient({ providers, log, showToast }: ClientScript = {}): 
       apply: (_target, _this, [argument]: unknown[]) => {
         calls.push({ endpoint, argument })
         const answer = scripted[endpoint] ?? (() => Promise.resolve({ data: true }))
-        return answer(argument as { signal: AbortSignal })
+        return answer(argument as never)
       },
     })
   const bodiesOf = (endpoint: string): unknown[] =>

@@ -5,6 +5,7 @@ import type { Message, Part, ProjectOptions, Projection } from "../../lib/dtc/ty
 import { findLatestTime, readHistory } from "../../lib/dtc/wire.ts"
 import { toolParts } from "./history.ts"
 import { replayPlainly } from "./reference-replay.ts"
+import { checkSources } from "./source-laws.ts"
 
 /**
  * Projects the messages and holds the result against every law of the engine. Each example and each generated history
@@ -21,6 +22,7 @@ export function checkProjection(messages: Message[], options: ProjectOptions): P
   assertIdempotent(projection, options)
   assertWitnesses(original, projection)
   assertChosenPlainly(messages, projection, options)
+  checkSources(projection, options)
   return projection
 }
 

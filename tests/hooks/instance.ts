@@ -1,6 +1,7 @@
 import { types } from "node:util"
 import { Catalog } from "../../lib/catalog.ts"
 import type { Config } from "../../lib/config/types.ts"
+import { Dispatches } from "../../lib/dispatches.ts"
 import { Controls } from "../../lib/dtc/state.ts"
 import type { Message } from "../../lib/dtc/types.ts"
 import { createHooks } from "../../lib/hooks.ts"
@@ -18,6 +19,7 @@ export const ROOMY = { context: 200_000, output: 131_072 }
 export interface Instance {
   fake: FakeClient
   controls: Controls
+  dispatches: Dispatches
   transform: (messages: unknown) => Promise<void>
   /** The hook as the host calls it, with whatever arguments. */
   call: (hook: HookName, ...args: unknown[]) => Promise<void>
@@ -36,6 +38,7 @@ export type HookName = Exclude<keyof Hooks, "tool">
 export const HOOK_NAMES: readonly HookName[] = [
   "experimental.chat.messages.transform",
   "experimental.session.compacting",
+  "chat.message",
   "chat.params",
   "event",
   "dispose",
@@ -62,8 +65,9 @@ export function startInstance(
     enabled: true,
     ...dtc,
   }
-  const config: Config = { enabled: true, debug, dtc: settings, tool: { enabled: true }, notify, models }
+  const config: Config = { enabled: true, debug, dtc: settings, tool: { enabled: true, recall: true }, notify, models }
   const controls = new Controls()
+  const dispatches = new Dispatches()
   const log = new Log(fake.client, debug, [])
   const notices = new Notices()
   let elapsedMs = 0
@@ -72,6 +76,7 @@ export function startInstance(
     config,
     catalog: lookup,
     controls,
+    dispatches,
     log,
     notices,
     outputTokenMax,
@@ -81,6 +86,7 @@ export function startInstance(
   return {
     fake,
     controls,
+    dispatches,
     call,
     transform: (messages) => call("experimental.chat.messages.transform", {}, { messages }),
     compacting: (sessionID) => call("experimental.session.compacting", { sessionID }, { context: [] }),
@@ -100,7 +106,8 @@ interface RequestLine {
 }
 
 function requestLines(fake: FakeClient): RequestLine[] {
-  return fake.logged().filter(({ level }) => level === "debug") as unknown as RequestLine[]
+  const lines = fake.logged().filter(({ level, message }) => level === "debug" && message !== "request dispatched")
+  return lines as unknown as RequestLine[]
 }
 
 function describeOutcome(message: string, { reason, forced }: RequestLine["extra"]): string {

@@ -16,6 +16,7 @@ import {
   throws,
   type Endpoint,
 } from "../helpers/client.ts"
+import { createStatusTool } from "../../lib/tools/status.ts"
 import { bash, clearedTargets, read, reasoning, session, step, text, tokens, user } from "../helpers/history.ts"
 import { longHistory, NARROW, startInstance } from "./instance.ts"
 
@@ -160,6 +161,15 @@ function secretHistory(): Message[] {
   )
 }
 
+/** The host hands the provider's key to this hook. */
+const secretParams = () => ({
+  sessionID: "ses_1",
+  agent: SECRET,
+  model: { ...entry(NARROW), options: { apiKey: SECRET }, headers: { authorization: SECRET } },
+  provider: { source: "api", options: { apiKey: SECRET }, info: { key: SECRET } },
+  message: secretHistory().at(-2)?.info,
+})
+
 const secretCatalog = catalog(
   provider(
     { "lab-1": entry(NARROW, { headers: { authorization: SECRET }, options: { apiKey: SECRET } }) },
@@ -199,7 +209,13 @@ test("no line and no toast holds conversation text or anything of the catalog bu
       for (const spoil of spoiled) {
         const instance = startInstance({ providers }, config)
         await instance.prune("ses_1")
-        for (let round = 0; round < 2; round++) await instance.transform(spoil(secretHistory()))
+        for (let round = 0; round < 2; round++) {
+          await instance.transform(spoil(secretHistory()))
+          await instance.call("chat.message", { sessionID: "ses_1", agent: SECRET }, { parts: [{ text: SECRET }] })
+          await instance.call("chat.params", secretParams(), { options: { apiKey: SECRET } })
+        }
+        const status = createStatusTool({ dispatches: instance.dispatches, recall: true })
+        assert.ok(!(await status.execute({}, { sessionID: "ses_1" })).includes(SECRET), "status tells of it")
         const told = JSON.stringify([instance.fake.logged(), instance.fake.toasted()])
         assert.ok(told.length > 100, "something was logged")
         assert.ok(!told.includes(SECRET), told.slice(0, 2_000))
@@ -207,9 +223,12 @@ test("no line and no toast holds conversation text or anything of the catalog bu
       }
 })
 
-test("the secret history is one whose outputs are cleared", async () => {
+test("the secret history is one whose outputs are cleared, and its dispatch is told", async () => {
   const instance = startInstance({ providers: answers(secretCatalog) })
   const messages = secretHistory()
   await instance.transform(messages)
+  await instance.call("chat.params", secretParams(), {})
+  assert.equal(instance.dispatches.findRecord("ses_1")?.placeholders.length, 2)
+  assert.ok(instance.fake.logged().some(({ message }) => message === "request dispatched"))
   assert.equal(clearedTargets(messages).length, 2)
 })

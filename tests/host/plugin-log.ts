@@ -1,3 +1,4 @@
+import type { Source } from "../../lib/dtc/types.ts"
 import { isRecord, listOf, parseJson, textOf } from "./json.ts"
 
 export interface LoggedClear {
@@ -36,6 +37,28 @@ export function readPluginLog(log: string): LoggedRequest[] {
         cleared: listOf(parseJson(fields["cleared"] ?? "[]"))
           .filter(isRecord)
           .map(readClear),
+      },
+    ]
+  })
+}
+
+/** A source map as the plugin published it at the dispatch of one request. */
+export interface LoggedDispatch {
+  sessionID: string
+  historyMessageCount: number
+  sources: Source[]
+}
+
+/** One for each request of a conversation, oldest first; titles and summaries have none. */
+export function readDispatches(log: string): LoggedDispatch[] {
+  return log.split("\n").flatMap((line) => {
+    const fields = readFields(line)
+    if (fields["message"] !== "request dispatched") return []
+    return [
+      {
+        sessionID: fields["sessionID"] ?? "",
+        historyMessageCount: Number(fields["historyMessageCount"]),
+        sources: listOf(parseJson(fields["sources"] ?? "[]")) as Source[],
       },
     ]
   })

@@ -137,6 +137,12 @@ async function describeUnfinishedTools(host: Host, model: ModelServer): Promise<
   return lines.length === 0 ? "every tool completed" : `tools that did not complete:\n${lines.join("\n")}`
 }
 
+/** A source map is a line of many thousand characters. */
+const LONGEST_SHOWN_LINE = 1_500
+
 /** Without the host's own lines of level INFO. */
 const findNotableLines = (log: string): string[] =>
-  log.split("\n").filter((line) => line !== "" && (!/^timestamp=\S+ level=INFO/.test(line) || /dcp/i.test(line)))
+  log
+    .split("\n")
+    .filter((line) => line !== "" && (!/^timestamp=\S+ level=INFO/.test(line) || /dcp/i.test(line)))
+    .map((line) => line.slice(0, LONGEST_SHOWN_LINE))

@@ -19,6 +19,7 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
     "parallel-tools",
     "prune-tool",
     "restart",
+    "source-map",
     "subagent",
     "wire",
   ],
