@@ -1,6 +1,7 @@
 import type { Config } from "../config/types.ts"
 import { policyFor } from "../config/policy.ts"
 import type { Message, Model, Policy } from "../dtc/types.ts"
+import { describeSources } from "../dtc/sources.ts"
 import { findRequestedModel, readHistory } from "../dtc/wire.ts"
 import { CACHE_READ_PRICE, CACHE_WRITE_PRICE, inputCost, measureCosts, type RequestCost } from "./cost.ts"
 import { InputFault } from "./faults.ts"
@@ -90,8 +91,17 @@ function judgeWindow(messages: readonly Message[], judgement: Judgement, numberi
   const costs = measureCosts(history, sent)
   const { window, firstRequest } = numbering
   const lastRequest = firstRequest + sent.length - 1
+  const map = describeSources(
+    history,
+    [...(sent.at(-1)?.cleared ?? [])].map((output) => ({ output })),
+  )
   return {
-    row: { window, messages: messages.length, ...(sent.length > 0 && { firstRequest, lastRequest }) },
+    row: {
+      window,
+      messages: messages.length,
+      ...(map && { sources: map.sources }),
+      ...(sent.length > 0 && { firstRequest, lastRequest }),
+    },
     requests: sent.flatMap((request, index) => {
       const [cost, number] = [costs[index], firstRequest + index]
       const messageID = messages[request.messageIndex]?.info.id ?? ""

@@ -1,6 +1,6 @@
 /** The words of a report. Types alone: the page's script reads them too. */
 import type { Limit } from "../config/types.ts"
-import type { ClearReason, KeptReason, Policy } from "../dtc/types.ts"
+import type { ClearReason, KeptReason, Policy, Source } from "../dtc/types.ts"
 
 /**
  * What `explain --json` prints. Numbers of requests and windows count from 1 over the whole session. Tokens are estimates
@@ -65,16 +65,7 @@ export interface WindowRow {
   firstRequest?: number
   lastRequest?: number
   /** Where each message comes from that the host makes of it. Absent where that cannot be told. */
-  sources?: SourceRow[]
-}
-
-/** One message on the wire. Fields that are not named here are shown as they are. */
-export interface SourceRow {
-  type: string
-  /** Place among the window's messages. */
-  messageIndex: number
-  step?: number
-  [field: string]: unknown
+  sources?: Source[]
 }
 
 export interface RequestRow {

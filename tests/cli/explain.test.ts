@@ -200,6 +200,14 @@ test("with several windows each row names its own, and a long target keeps its e
   for (const line of out.split("\n")) assert.ok(line.length < 180, line)
 })
 
+test("each window says where its messages come from", async (t) => {
+  const { windows } = await explainJson(start(t), compacted)
+  const [first = [], second = []] = windows.map(({ sources }) => sources)
+  assert.deepEqual(new Set(first.map(({ type }) => type)), new Set(["history"]))
+  assert.ok(second.some(({ type }) => type === "compaction"))
+  assert.ok(second.some(({ cleared = [] }) => cleared.length > 0))
+})
+
 test("numbers and totals add up", async (t) => {
   const { requests, outputs, totals, windows, inputBudget, targetTokens, limit, limitSource } = await explainJson(
     start(t),

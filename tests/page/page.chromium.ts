@@ -7,7 +7,7 @@ import { after, before, test } from "node:test"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { renderPage } from "../../lib/cli/page.ts"
 import type { Report } from "../../lib/cli/types.ts"
-import type { Message } from "../../lib/dtc/types.ts"
+import type { Message, Source } from "../../lib/dtc/types.ts"
 import { bash, read, session, step, text, tokens, user } from "../helpers/history.ts"
 import { exported, LIMIT, READS, SETTINGS } from "../cli/sessions.ts"
 import { Chromium } from "./chromium.ts"
@@ -155,7 +155,7 @@ test("where the messages of a request come from unfolds, up to the step that ans
     { type: "history", messageIndex: 0, role: "user" },
     { type: "history", messageIndex: 1, step: 0, role: "assistant", cleared: [{ callID: "hidden" }] },
     { type: "<b>odd</b>", messageIndex: 2, step: 0, note: "<i>" },
-  ]
+  ] as unknown as Source[]
   const script = readFileSync(join(root, "dist/lib/cli/page/browser.js"), "utf8")
   writeFileSync(join(scratch, "page.html"), renderPage(report, script))
   await openWritten()

@@ -1,5 +1,6 @@
 /** The page's own script: it shows the request under the pointer or the one that was chosen, and filters the outputs. */
-import type { PageData, RequestRow, SourceRow } from "../types.ts"
+import type { Source } from "../../dtc/types.ts"
+import type { PageData, RequestRow } from "../types.ts"
 
 const report: PageData = JSON.parse(find("#report").textContent)
 const { requests, windows } = report
@@ -152,11 +153,11 @@ function describeSources({ window, messageIndex, step }: RequestRow): HTMLElemen
   return [folded]
 }
 
-function describeSource({ type, messageIndex, step, ...more }: SourceRow): HTMLElement {
+function describeSource({ type, messageIndex, step, ...more }: Source): HTMLElement {
   const row = element("tr")
-  const rest = Object.entries(more)
-    .filter(([, value]) => typeof value !== "object")
-    .map(([name, value]) => `${name} ${String(value)}`)
+  const rest = Object.entries(more).flatMap(([name, value]) =>
+    typeof value === "string" || typeof value === "number" ? [`${name} ${value}`] : [],
+  )
   for (const cell of [type, String(messageIndex), step === undefined ? "" : String(step), rest.join(", ")])
     row.append(element("td", cell))
   return row
