@@ -8,6 +8,7 @@ import type { Hooks, PluginInput, PluginModule, ToolDefinition } from "./lib/hos
 import { registerContextHook } from "./lib/host2/setup.ts"
 import type { SetupContext, SetupModule } from "./lib/host2/types.ts"
 import { Log } from "./lib/log.ts"
+import { Notices } from "./lib/notices.ts"
 import { PRUNE_TOOL } from "./lib/dtc/wire-texts.ts"
 import { findOutputTokenMax } from "./lib/request.ts"
 import { createPruneTool } from "./lib/tools/prune.ts"
@@ -33,8 +34,18 @@ async function server({ client, directory }: PluginInput, options?: unknown): Pr
   const controls = new Controls()
   const outputTokenMax = findOutputTokenMax(env)
   const catalog = new Catalog({ client, outputTokenMax, clock: () => performance.now() })
+  const notices = new Notices()
   const dispatches = new Dispatches()
-  const hooks = createHooks({ config, catalog, controls, dispatches, log, outputTokenMax, now: () => Date.now() })
+  const hooks = createHooks({
+    config,
+    catalog,
+    controls,
+    dispatches,
+    log,
+    notices,
+    outputTokenMax,
+    now: () => Date.now(),
+  })
   if (!config.tool.enabled) return hooks
   const { recall } = config.tool
   const tool: Record<string, ToolDefinition> = {

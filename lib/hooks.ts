@@ -8,6 +8,7 @@ import type { Controls } from "./dtc/state.ts"
 import type { Message, Model, Projection } from "./dtc/types.ts"
 import type { Hooks } from "./host.ts"
 import type { Log } from "./log.ts"
+import { explainBatch, type Notices } from "./notices.ts"
 import { describeRecord } from "./records.ts"
 import { findInputBudget, identifyRequest, type RequestIdentity, type SkipReason } from "./request.ts"
 
@@ -20,6 +21,7 @@ export interface HookRooms {
   controls: Controls
   dispatches: Dispatches
   log: Log
+  notices: Notices
   outputTokenMax: number
   /** Milliseconds since the epoch. */
   now: () => number
@@ -52,6 +54,7 @@ export function createHooks(rooms: HookRooms): Hooks {
       const outcome = await projectOrSkip(rooms, output)
       report(rooms.log, outcome)
       prepareRecord(rooms, output.messages, outcome)
+      if (!("reason" in outcome)) announce(rooms, outcome)
     }),
     "experimental.session.compacting": quietly((input: unknown) => {
       if (!rooms.controls.armGuard(readSessionID(input))) rooms.log.warnOnce(GUARD_LOST)
@@ -73,10 +76,12 @@ export function createHooks(rooms: HookRooms): Hooks {
       if (fieldOf(event, "type") !== "session.deleted" || typeof sessionID !== "string") return
       rooms.controls.forget(sessionID)
       rooms.dispatches.forget(sessionID)
+      rooms.notices.forget(sessionID)
     }),
     dispose: quietly(() => {
       rooms.controls.forgetAll()
       rooms.dispatches.forgetAll()
+      rooms.notices.forgetAll()
     }),
   }
 }
@@ -177,6 +182,12 @@ function report(log: Log, outcome: Projected | Skipped): void {
   }
   const { projection, ...request } = outcome
   log.debug("request projected", { ...request, stats: projection.stats, cleared: projection.cleared })
+}
+
+/** After the commit, so that what is said has happened as far as this plugin can make it happen. */
+function announce({ config, log, notices }: HookRooms, { projection, sessionID }: Projected): void {
+  const batch = notices.findBatch(sessionID, projection)
+  if (batch) log.announce(explainBatch(batch), { sessionID, ...batch }, config.notify === "toast")
 }
 
 /** For the tools; a native compaction is no request of the conversation. What cannot be described must not leave an older map. */

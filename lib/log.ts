@@ -1,6 +1,6 @@
 import { describeDiagnostic } from "./config/problems.ts"
 import type { Diagnostic } from "./config/types.ts"
-import type { HostClient, LogBody } from "./host.ts"
+import type { HostClient, LogBody, ToastBody } from "./host.ts"
 
 const SERVICE = "opencode-dcp"
 
@@ -29,6 +29,12 @@ export class Log {
     this.write({ level: "warn", message: `${SERVICE}: ${message}`, ...(extra && { extra }) })
   }
 
+  /** One line, and one toast when that is wanted: for what the user did not ask for but may want to know. */
+  announce(message: string, extra: Record<string, unknown>, toast: boolean): void {
+    this.write({ level: "info", message: `${SERVICE}: ${message}`, extra })
+    if (toast) this.toast(message, "info")
+  }
+
   /** Says each message once per plugin instance; callers use a closed set of messages. */
   warnOnce(message: string, extra?: Record<string, unknown>): void {
     if (this.said.has(message)) return
@@ -42,12 +48,12 @@ export class Log {
     this.unshown = []
     for (const file of new Set(diagnostics.map((diagnostic) => diagnostic.file))) {
       const [first, ...others] = diagnostics.filter((diagnostic) => diagnostic.file === file).map(describeDiagnostic)
-      this.toast(others.length > 0 ? `${first} (and ${others.length} more, see the log)` : `${first}`)
+      this.toast(others.length > 0 ? `${first} (and ${others.length} more, see the log)` : `${first}`, "warning")
     }
   }
 
-  private toast(message: string): void {
-    attempt(() => this.client.tui.showToast({ body: { title: SERVICE, message, variant: "warning" } }))
+  private toast(message: string, variant: ToastBody["variant"]): void {
+    attempt(() => this.client.tui.showToast({ body: { title: SERVICE, message, variant } }))
   }
 
   private write(body: Omit<LogBody, "service">): void {

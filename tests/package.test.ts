@@ -10,6 +10,7 @@ interface Manifest {
   name: string
   version: string
   main: string
+  bin: Record<string, string>
   exports: Record<string, string | Record<string, string>>
   scripts: Record<string, string>
   dependencies: Record<string, string>
@@ -127,6 +128,16 @@ test("the unpacked tarball loads with nothing but what it bundles", () => {
   }
 })
 
+test("the program runs from the unpacked tarball: as npm would start it, its page included", () => {
+  const program = join(unpacked, manifest.bin["opencode-dcp"] ?? "")
+  assert.match(readFileSync(program, "utf8"), /^#!\/usr\/bin\/env node\n/)
+  assert.equal(runProgram(program, "--version"), `${manifest.version}\n`)
+  const message = { info: { id: "m", sessionID: "s", role: "user" }, parts: [] }
+  writeFileSync(join(scratch, "session.json"), JSON.stringify([message]))
+  runProgram(program, "explain", "session.json", "--limit", "20000,2000", "--html", "page.html")
+  assert.match(readFileSync(join(scratch, "page.html"), "utf8"), /<script type="module">[^]*pointermove/)
+})
+
 test("the engine loads with nothing but the one library that it may use", () => {
   rmSync(join(scratch, "engine"), { recursive: true, force: true })
   cpSync(join(unpacked, "dist/lib/dtc"), join(scratch, "engine"), { recursive: true })
@@ -195,9 +206,11 @@ function stagePackage(staged: string): void {
     if (locked.inBundle) cpSync(join(root, path), join(staged, path), { recursive: true })
   }
   const compiler = join(root, "node_modules/typescript/bin/tsc")
-  const args = [compiler, "-p", "tsconfig.build.json", "--outDir", join(staged, "dist")]
-  const build = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" })
-  assert.equal(build.status, 0, build.stdout)
+  for (const project of ["tsconfig.build.json", "lib/cli/page"]) {
+    const args = [compiler, "-p", project, "--outDir", join(staged, "dist")]
+    const build = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" })
+    assert.equal(build.status, 0, build.stdout)
+  }
 }
 
 /** Packs the staged folder, unpacks the tarball to `<into>/package` and returns the paths in it. */
@@ -252,6 +265,11 @@ function runOutside(folder: string, source: string): string {
   rmSync(script)
   assert.equal(result.status, 0, result.stderr)
   return result.stdout
+}
+
+function runProgram(program: string, ...args: string[]): string {
+  const env = { ...plainEnvironment(), HOME: scratch, XDG_CONFIG_HOME: scratch }
+  return execFileSync(process.execPath, [program, ...args], { cwd: scratch, env, encoding: "utf8" })
 }
 
 /** The environment without what npm or a loader adds to it: a child must find its modules by its own place alone. */

@@ -1,7 +1,7 @@
 import { replayRequests, type ReplayedRequest } from "../../lib/dtc/replay.ts"
 import type { History, Message, Model, Policy, Segment } from "../../lib/dtc/types.ts"
 import { findRequestedModel, readHistory } from "../../lib/dtc/wire.ts"
-import { splitWindows } from "../replay/compaction.ts"
+import { splitWindows } from "../../lib/cli/windows.ts"
 import type { Session } from "../replay/session.ts"
 import { METHODS, type Moment, type ReportedMoment } from "./methods.ts"
 

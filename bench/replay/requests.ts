@@ -1,5 +1,5 @@
 import type { Message, Part, Segment } from "../../lib/dtc/types.ts"
-import { createdAtMs, findWindowStartMs } from "./compaction.ts"
+import { createdAtMs, findWindowStartMs } from "../../lib/cli/windows.ts"
 import type { WindowOutput } from "./window.ts"
 
 /** One model call: what it sent is everything before it. */

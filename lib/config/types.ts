@@ -6,6 +6,8 @@ export interface Config {
   readonly debug: boolean
   readonly dtc: Readonly<Required<Policy>> & { readonly enabled: boolean }
   readonly tool: { readonly enabled: boolean; readonly recall: boolean }
+  /** Where a batch of cleared outputs is announced beside the host's log. */
+  readonly notify: "off" | "toast"
   /** By `provider/model` or a starred form of it; read through `policyFor`. */
   readonly models: Readonly<Record<string, ModelEntry>>
 }

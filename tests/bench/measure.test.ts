@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { createdAtMs } from "../../bench/replay/compaction.ts"
+import { createdAtMs } from "../../lib/cli/windows.ts"
 import { freeBreaksCost, inputCost } from "../../bench/replay/cost.ts"
 import { addMeasures, measureTrace, NOTHING_MEASURED, replayPolicy, type Measure } from "../../bench/replay/measure.ts"
 import { NONE, sentTokens } from "../../bench/replay/policy.ts"

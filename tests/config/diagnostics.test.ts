@@ -25,7 +25,7 @@ test("comments, trailing commas, a byte order mark and CRLF are fine", async (t)
 
 test("$schema is fine and sets nothing", async (t) => {
   const { config, diagnostics, origins } = await createSandbox(t).load({ options: { $schema: "dcp.schema.json" } })
-  assert.deepEqual(Object.keys(config), ["enabled", "debug", "dtc", "tool", "models"])
+  assert.deepEqual(Object.keys(config), ["enabled", "debug", "dtc", "tool", "notify", "models"])
   assert.deepEqual(diagnostics, [])
   assert.ok(origins.every((origin) => origin.file === undefined))
 })
@@ -90,9 +90,9 @@ const cases: [layer: string, diagnostics: string[]][] = [
   ['{ "targetRatio": 1 }', ["1:3 targetRatio: unknown key, did you mean dtc.targetRatio?"]],
   [
     '{ "constructor": 1 }',
-    ["1:3 constructor: unknown key, expected one of $schema, enabled, debug, dtc, tool, models"],
+    ["1:3 constructor: unknown key, expected one of $schema, enabled, debug, dtc, tool, notify, models"],
   ],
-  ['{ "a b": 1 }', ['1:3 ["a b"]: unknown key, expected one of $schema, enabled, debug, dtc, tool, models']],
+  ['{ "a b": 1 }', ['1:3 ["a b"]: unknown key, expected one of $schema, enabled, debug, dtc, tool, notify, models']],
   ['{ "dtc": { "tailTurns": 2 } }', ["1:12 dtc.tailTurns: this option does nothing here: use dtc.protectRecentSteps"]],
   ['{ "debug": 1,\n\n "debug": 2 }', ["3:2 debug: expected true or false"]],
   ['{ "tol": 1,\n "enabled": 3 }', ["1:3 tol: unknown key, did you mean tool?", "2:2 enabled: expected true or false"]],

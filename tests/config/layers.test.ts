@@ -27,6 +27,7 @@ test("without any layer every key has the schema's default", async (t) => {
       calibrate: true,
     },
     tool: { enabled: true, recall: true },
+    notify: "off",
     models: {},
   })
   assert.deepEqual({ layers, diagnostics }, { layers: [], diagnostics: [] })
@@ -90,6 +91,7 @@ test("origins name the layer and the line of every effective key", async (t) => 
     { key: "dtc.calibrate", value: true },
     { key: "tool.enabled", value: true },
     { key: "tool.recall", value: true },
+    { key: "notify", value: "off" },
     { key: 'models["acme/m-1.5"].targetRatio', value: 0.3, file, line: 6, column: 5 },
   ])
 })

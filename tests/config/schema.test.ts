@@ -24,7 +24,14 @@ const policyKeys: Record<keyof Policy, true> = {
   estimateMedia: true,
   calibrate: true,
 }
-const rootKeys: Record<keyof Config, true> = { enabled: true, debug: true, dtc: true, tool: true, models: true }
+const rootKeys: Record<keyof Config, true> = {
+  enabled: true,
+  debug: true,
+  dtc: true,
+  tool: true,
+  notify: true,
+  models: true,
+}
 const toolKeys: Record<keyof Config["tool"], true> = { enabled: true, recall: true }
 const entryKeys: Record<keyof ModelEntry, true> = { ...policyKeys, limit: true }
 const limitKeys: Record<keyof Limit, true> = { context: true, input: true, output: true }
@@ -111,6 +118,7 @@ const plausible = fc.record(
       tree,
     ),
     tool: tree,
+    notify: leaf,
     models: fc.dictionary(
       knownKey,
       fc.record(

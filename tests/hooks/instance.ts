@@ -7,6 +7,7 @@ import type { Message } from "../../lib/dtc/types.ts"
 import { createHooks } from "../../lib/hooks.ts"
 import type { Hooks } from "../../lib/host.ts"
 import { Log } from "../../lib/log.ts"
+import { Notices } from "../../lib/notices.ts"
 import { createPruneTool } from "../../lib/tools/prune.ts"
 import { answers, catalogWith, createClient, type ClientScript, type FakeClient } from "../helpers/client.ts"
 import { bash, DEFAULT_POLICY, read, session, step, tokens, user } from "../helpers/history.ts"
@@ -46,15 +47,29 @@ export const HOOK_NAMES: readonly HookName[] = [
 /** A plugin instance without files: a scripted client, a clock that the test moves, debug lines as the witness. */
 export function startInstance(
   script: ClientScript = {},
-  { models = {}, outputTokenMax = 32_000, debug = true }: Partial<Config> & { outputTokenMax?: number } = {},
+  {
+    models = {},
+    outputTokenMax = 32_000,
+    debug = true,
+    notify = "off",
+    dtc = {},
+  }: Partial<Omit<Config, "dtc">> & { outputTokenMax?: number; dtc?: Partial<Config["dtc"]> } = {},
 ): Instance {
   const fake = createClient({ providers: answers(catalogWith(NARROW)), ...script })
   const stable = { stablePrefix: true, clearAtLeastRatio: 0, estimateMedia: true, calibrate: true }
-  const dtc = { ...DEFAULT_POLICY, ...stable, protectRecentSteps: 1, protectRecentTokens: 0, enabled: true }
-  const config: Config = { enabled: true, debug, dtc, tool: { enabled: true, recall: true }, models }
+  const settings = {
+    ...DEFAULT_POLICY,
+    ...stable,
+    protectRecentSteps: 1,
+    protectRecentTokens: 0,
+    enabled: true,
+    ...dtc,
+  }
+  const config: Config = { enabled: true, debug, dtc: settings, tool: { enabled: true, recall: true }, notify, models }
   const controls = new Controls()
   const dispatches = new Dispatches()
   const log = new Log(fake.client, debug, [])
+  const notices = new Notices()
   let elapsedMs = 0
   const lookup = new Catalog({ client: fake.client, outputTokenMax, clock: () => elapsedMs })
   const hooks = createHooks({
@@ -63,6 +78,7 @@ export function startInstance(
     controls,
     dispatches,
     log,
+    notices,
     outputTokenMax,
     now: () => 1_800_000_000_000,
   })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { setImmediate } from "node:timers/promises"
 import test from "node:test"
-import type { Config, Diagnostic } from "../../lib/config/types.ts"
+import type { Diagnostic } from "../../lib/config/types.ts"
 import type { HostClient } from "../../lib/host.ts"
 import { Log } from "../../lib/log.ts"
 import type { Message } from "../../lib/dtc/types.ts"
@@ -100,7 +100,7 @@ test("each file is one toast, once", () => {
   )
 })
 
-test("without debug a request in order logs nothing, and each reason is told once per instance", async () => {
+test("without debug a request in order logs its batch alone, and each reason is told once per instance", async () => {
   const instance = startInstance({}, { debug: false })
   for (let round = 0; round < 3; round++) {
     await instance.transform(longHistory())
@@ -108,13 +108,20 @@ test("without debug a request in order logs nothing, and each reason is told onc
     await instance.compacting("ses_1")
     await instance.transform(longHistory())
   }
-  assert.deepEqual(instance.fake.logged(), [])
+  assert.deepEqual(
+    instance.fake.logged().map(({ level }) => level),
+    ["info"],
+    "the one batch that three equal requests share",
+  )
   for (let round = 0; round < 3; round++) {
     await instance.transform([{}])
     await instance.transform(Object.freeze(longHistory()))
   }
   assert.deepEqual(
-    instance.fake.logged().map(({ level, message }) => [level, message.split(": ").at(-1)]),
+    instance.fake
+      .logged()
+      .slice(1)
+      .map(({ level, message }) => [level, message.split(": ").at(-1)]),
     [
       ["warn", "malformed-message"],
       ["warn", "not-plain-data"],
@@ -171,7 +178,11 @@ const secretCatalog = catalog(
 )
 
 test("no line and no toast holds conversation text or anything of the catalog but sizes", async () => {
-  const configs: Partial<Config>[] = [{}, { models: { "lab/lab-1": { limit: NARROW } } }]
+  const configs: Parameters<typeof startInstance>[1][] = [
+    {},
+    { notify: "toast" },
+    { models: { "lab/lab-1": { limit: NARROW } } },
+  ]
   const endpoints: Endpoint[] = [
     answers(secretCatalog),
     answers({ error: SECRET }),

@@ -13,6 +13,7 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
     "both-wires",
     "coexistence",
     "compaction-guard",
+    "explain",
     "native-llm",
     "nested-instructions",
     "parallel-tools",

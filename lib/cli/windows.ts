@@ -1,5 +1,5 @@
-import { isRecord } from "../../lib/dtc/plain.ts"
-import type { Message, MessageInfo, Part } from "../../lib/dtc/types.ts"
+import { isRecord } from "../dtc/plain.ts"
+import type { Message, MessageInfo, Part } from "../dtc/types.ts"
 
 /**
  * Cuts a session into its active windows, each as the host would have sent it just before the next compaction: what

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { filterCompacted, splitWindows } from "../../bench/replay/compaction.ts"
+import { filterCompacted, splitWindows } from "../../lib/cli/windows.ts"
 import { readWindow } from "../../bench/replay/window.ts"
 import type { Message } from "../../lib/dtc/types.ts"
 import { assistant, bash, DEFAULT_POLICY, session, step, text, user } from "../helpers/history.ts"
