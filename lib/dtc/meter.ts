@@ -127,7 +127,6 @@ export class Meter {
   removeUnknown(segment: number): void {
     this.level.unknowns--
     if (this.anchor && segment < this.anchor.level.segments) this.anchor = undefined
-    if (this.doubted && segment < this.doubted.level.segments) this.doubted = undefined
   }
 
   /**

@@ -50,7 +50,6 @@ export function weighPlainly(
     Math.abs(reading.tokens - expect(from, reading.level)) > Math.max(10_000, expect(from, reading.level) / 2)
   const forgetWhatWent = (level: Level): void => {
     if (anchor && !isSubset(anchor.level.unknown, level.unknown)) anchor = undefined
-    if (doubted && !isSubset(doubted.level.unknown, level.unknown)) doubted = undefined
   }
   for (const request of past) {
     const level = levelOf(history, request)
