@@ -1,6 +1,6 @@
 /**
- * How the host turns a session's rows into the messages of a request, written from `host-contract` facts: the rules that
- * the 1.18.33 binary carries out for its session API, and what the documentation of 2.x changes. `tests/host/session-api.host.ts`
+ * How the host turns a session's rows into the messages of a request: the rules that the 1.18.33 binary carries out for its
+ * session API, and what the documentation of 2.x changes. `tests/host/session-api.host.ts`
  * holds the first against the requests that the binary really sends.
  */
 import type { AssistantEntry, FileAttachment, ModelRef, ProviderMetadata, Row, ToolContent, ToolEntry } from "./rows.ts"
