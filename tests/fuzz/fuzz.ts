@@ -97,5 +97,6 @@ async function runRound(property: FuzzProperty, seed: number, seen: Seen): Promi
   const { failed, numRuns: runs } = details
   if (!failed) return { runs, failure: undefined }
   console.error(fc.defaultReportMessage(details))
+  console.error(details.errorInstance)
   return { runs, failure: `npm run fuzz -- --only ${property.name} --seed ${seed}` }
 }
