@@ -258,27 +258,17 @@ const oddDrafts: fc.Arbitrary<Draft[]> = fc.oneof(
   { weight: 1, arbitrary: unknownDraft },
 )
 
+const SPOILED_KEYS =
+  "status input output title metadata time error attachments compacted start exit loaded providerExecuted filePath pattern tool callID id state".split(
+    " ",
+  )
+
 /** One place of a tool's state, or of the part around it, holds something else than the host puts there. */
 const spoiledTools: fc.Arbitrary<Draft[]> = fc
   .tuple(
     toolParts(SMALL),
     fc.constantFrom("state", "part", "time", "metadata", "input"),
-    fc.constantFrom(
-      ...[
-        "status",
-        "input",
-        "output",
-        "title",
-        "metadata",
-        "time",
-        "error",
-        "attachments",
-        "compacted",
-        "start",
-        "exit",
-      ],
-      ...["loaded", "providerExecuted", "filePath", "pattern", "tool", "callID", "id", "state"],
-    ),
+    fc.constantFrom(...SPOILED_KEYS),
     fc.oneof({ weight: 5, arbitrary: oddValues }, { weight: 1, arbitrary: fc.constant(REMOVED) }),
   )
   .map(([part, place, key, value]) => [assistant([{ type: "step-start" }, spoil(part, place, key, value)])])

@@ -4,27 +4,14 @@ import { catalogWith } from "./client.ts"
 import { oddNumbers, oddValues } from "./arbitrary-values.ts"
 
 /** Names with a meaning in JavaScript, near misses, retired options, and keys of `models` in every form. */
-const ODD_KEYS = [
-  ...[
-    "__proto__",
-    "constructor",
-    "prototype",
-    "toString",
-    "hasOwnProperty",
-    "",
-    "0",
-    "length",
-    "enabeld",
-    "dtc.enabled",
-  ],
-  ...["compress", "tailTurns", "lab/lab-1", "lab/*", "*/*", "*/lab-1", "lab/a/b", "__proto__/constructor", "/", "lab"],
-]
+const ODD_KEYS =
+  "__proto__ constructor prototype toString hasOwnProperty 0 length enabeld dtc.enabled compress tailTurns lab/lab-1 lab/* */* */lab-1 lab/a/b __proto__/constructor / lab"
+    .split(" ")
+    .concat("")
 
-const KNOWN_KEYS = [
-  ...Object.keys(SCHEMA.properties ?? {}),
-  ...Object.keys(SCHEMA.properties?.["dtc"]?.properties ?? {}),
-  ...["limit", "context", "input", "output"],
-]
+const KNOWN_KEYS = "limit context input output"
+  .split(" ")
+  .concat(Object.keys(SCHEMA.properties ?? {}), Object.keys(SCHEMA.properties?.["dtc"]?.properties ?? {}))
 
 /** JSON text, since only a text can say `__proto__` or one key twice. */
 const scalars: fc.Arbitrary<string> = fc.oneof(

@@ -213,15 +213,11 @@ function recentParts(messages: Message[], { policy }: ProjectOptions): Set<Part>
 function sameLook(a: Part | undefined, b: Part | undefined): boolean {
   const [left, right] = [a, b].map((part) => part?.["state"] as { input: unknown; output: unknown })
   const normal = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))
-  try {
-    assert.deepEqual(
-      [a?.["tool"], normal(left?.input), left?.output],
-      [b?.["tool"], normal(right?.input), right?.output],
-    )
-    return ["read", "grep", "glob"].includes(String(a?.["tool"]))
-  } catch {
-    return false
-  }
+  const look = [a?.["tool"], normal(left?.input), left?.output]
+  return (
+    isSame(look, [b?.["tool"], normal(right?.input), right?.output]) &&
+    ["read", "grep", "glob"].includes(String(look[0]))
+  )
 }
 
 function nameOf(id: unknown): string {
