@@ -4,8 +4,8 @@ import type { MessageInfo, Part, UsageReport } from "./types.ts"
 /** Some providers' logs keep the first, unfinished count of the output: less than this share of the estimate is none. */
 const LEAST_WRITTEN_SHARE = 0.5
 
-/** Beyond it numbers are no counts, and sums of them may have no end. */
-const MOST_TOKENS = Number.MAX_SAFE_INTEGER
+/** No model reads or writes so many; larger numbers are no counts, and sums of them are neither exact nor finite. */
+const MOST_TOKENS = 1e9
 
 /**
  * What the provider reported for the call behind one step: its `step-finish`, or the message's own `tokens`, which are those

@@ -53,7 +53,7 @@ for (const [what, value] of nameless) {
 
 for (const [what, counts] of [
   ["a sum without end", { output: Number.MAX_VALUE, cache: { write: Number.MAX_VALUE } }],
-  ["more than a count can be", { input: 2 ** 53 }],
+  ["more than any model reads", { input: 1e9 + 1 }],
   ["a total without end", { input: 0, total: Number.MAX_VALUE }],
 ] as const)
   test(`a report that states ${what} is no report, whatever the budget`, () => {
@@ -69,3 +69,9 @@ for (const [what, counts] of [
     assert.equal(later.stats.estimateMethod, "calibrated")
     assert.ok((later.stats.estimatedAfter ?? Infinity) < 1_000)
   })
+
+test("the largest count is one", () => {
+  const messages = session(user("go"), reportedStep({ input: 1e9, output: 1e9 }, text("a")))
+  const { stats } = checkProjection(messages, { inputBudget: 1e9, policy: { ...POLICY, calibrate: true } })
+  assert.equal(stats.estimateMethod, "calibrated")
+})
