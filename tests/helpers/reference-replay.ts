@@ -190,9 +190,15 @@ function isLaterCopy(output: ToolOutput, other: ToolOutput): boolean {
   )
 }
 
+/** As JSON carries it, which has no absent values, with the entries of objects in order and told from lists. */
 const normal = (input: unknown): string =>
   JSON.stringify(input, (_key, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+      ? [
+          "object",
+          ...Object.entries(value)
+            .filter(([, field]) => field !== undefined)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        ]
       : value,
   )
