@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks"
 import { describeDiagnostic } from "./config/problems.ts"
 import type { Diagnostic } from "./config/types.ts"
 import type { HostClient, LogBody, ToastBody } from "./host.ts"
@@ -61,9 +62,13 @@ export class Log {
   }
 }
 
+/** True inside everything that a call to the host sets off, so that a host whose log runs a hook gets no endless chain of lines. */
+const calling = new AsyncLocalStorage<true>()
+
 function attempt(call: () => Promise<unknown>): void {
+  if (calling.getStore()) return
   try {
-    Promise.resolve(call()).catch(() => undefined)
+    calling.run(true, () => Promise.resolve(call())).catch(() => undefined)
   } catch {
     // The client itself failed; there is nowhere left to say so.
   }

@@ -77,6 +77,8 @@ class Replay {
   private readonly awaited = new Map<ToolOutput, number>()
   private nextMarkAt = Infinity
   private readonly lastRequestedAt: number
+  /** The latest time so far: requests follow each other in the order of the history, also where a clock was set back. */
+  private requestedAt = 0
   /** What the next request sends, carried clears considered. */
   private readonly meter: Meter
   /** Base tokens of the cleared outputs that no stored mark hides. */
@@ -123,7 +125,8 @@ class Replay {
 
   /** A request of the past: only with a stable prefix does what it decided still count. */
   passRequest(requestedAt: number): void {
-    this.applyMarks(requestedAt)
+    this.requestedAt = Math.max(this.requestedAt, requestedAt)
+    this.applyMarks(this.requestedAt)
     this.observe(this.stable ? this.decide(false) : [])
     this.meter.passRequest(this.carriedTokens, this.stable ? 0 : this.estimateMomentary())
     this.askedToClear &&= this.stable

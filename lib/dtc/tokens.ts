@@ -3,13 +3,19 @@ import { judgeTokens } from "./text-rate.ts"
 /** The least that a text is taken for is a token for four UTF-8 bytes; no tokenizer makes more tokens than bytes. */
 const BYTES_PER_TOKEN = 4
 
+/**
+ * Tokens come in so many parts. A power of two, so that sums and differences of sizes are exact whatever their order: a
+ * request just at its target must not be above it when it is added up another way.
+ */
+const GRAIN = 64
+
 /** What framing costs beside the text, in tokens: roles and separators, part markers, a call's name and its two ids. */
 export const FRAME_TOKENS = { message: 4, part: 1, toolCall: 10 } as const
 
 /** Base estimate: four bytes per token for ordinary prose, up to three times as many tokens for digits, hashes and base64. */
 export function textTokens(text: string): number {
   const bytes = utf8Bytes(text)
-  return Math.min(bytes, Math.max(bytes / BYTES_PER_TOKEN, judgeTokens(text)))
+  return Math.min(bytes, Math.max(bytes / BYTES_PER_TOKEN, Math.round(judgeTokens(text) * GRAIN) / GRAIN))
 }
 
 /** Four bytes per token of plain data as JSON, escapes not counted: each string is read once and nothing is serialised. */

@@ -1,4 +1,4 @@
-import { isRecord } from "./plain.ts"
+import { isRecord, readName } from "./plain.ts"
 import { textTokens } from "./tokens.ts"
 import { PLACEHOLDER_TOKENS } from "./wire-texts.ts"
 import type { OutputFacts, Part, ToolOutput } from "./types.ts"
@@ -22,11 +22,11 @@ export function readOutput(part: Part, place: OutputPlace, sent: boolean): ToolO
   const output: ToolOutput = {
     messageIndex: place.messageIndex,
     partIndex: place.partIndex,
-    messageID: place.messageID,
+    messageID: readName(place.messageID),
     segment: place.segment,
-    partID: part.id,
-    callID: String(part["callID"]),
-    tool: String(part["tool"]),
+    partID: readName(part.id),
+    callID: readName(part["callID"]),
+    tool: readName(part["tool"]),
     input: state["input"],
     text,
     textTokens: tokens,

@@ -1,4 +1,4 @@
-import { isRecord } from "./plain.ts"
+import { isRecord, readName } from "./plain.ts"
 import { FRAME_TOKENS, jsonTokens, textTokens } from "./tokens.ts"
 import { renderAttachments, renderFile, type MediaContext } from "./wire-media.ts"
 import { isCleared } from "./wire-outputs.ts"
@@ -83,7 +83,7 @@ const RESULTS: Readonly<Record<ToolStatus, ResultRenderer>> = {
 }
 
 /** What the host sends for one part, a call's result apart; `unknown` also for kinds and roles that it does not have. */
-export function renderPart(role: string, part: Part, context: MessageContext): Rendered {
+export function renderPart(role: unknown, part: Part, context: MessageContext): Rendered {
   if (!isRole(role) || !isPartKind(part.type)) return "unknown"
   return PARTS[role][part.type](part, context)
 }
@@ -122,7 +122,7 @@ function renderReasoning(part: Part, context: MessageContext): Rendered {
 function renderCall(part: Part, context: MessageContext): Rendered {
   const state = part["state"]
   if (!isRecord(state)) return "unknown"
-  const call = FRAME_TOKENS.toolCall + textTokens(String(part["tool"])) + jsonTokens(state["input"])
+  const call = FRAME_TOKENS.toolCall + textTokens(readName(part["tool"])) + jsonTokens(state["input"])
   return addRendered(call, renderMetadata(part, context))
 }
 
@@ -143,8 +143,8 @@ function findInterruptedOutput({ metadata }: Record<string, unknown>): string | 
   return typeof metadata["output"] === "string" ? metadata["output"] : undefined
 }
 
-function isRole(role: string): role is Role {
-  return Object.hasOwn(PARTS, role)
+function isRole(role: unknown): role is Role {
+  return typeof role === "string" && Object.hasOwn(PARTS, role)
 }
 
 function isPartKind(type: string): type is PartKind {

@@ -4,6 +4,9 @@ import type { MessageInfo, Part, UsageReport } from "./types.ts"
 /** Some providers' logs keep the first, unfinished count of the output: less than this share of the estimate is none. */
 const LEAST_WRITTEN_SHARE = 0.5
 
+/** No model reads or writes so many; larger numbers are no counts, and sums of them are neither exact nor finite. */
+const MOST_TOKENS = 1e9
+
 /**
  * What the provider reported for the call behind one step: its `step-finish`, or the message's own `tokens`, which are those
  * of its last step. The host stores `input` without what the cache served or took, and `total` as the provider gives it.
@@ -46,7 +49,7 @@ function readUsage(tokens: unknown): Usage | undefined {
 }
 
 function isUsage(usage: Record<keyof Usage, unknown>): usage is Usage {
-  return Object.values(usage).every((count) => typeof count === "number" && Number.isFinite(count) && count >= 0)
+  return Object.values(usage).every((count) => typeof count === "number" && count >= 0 && count <= MOST_TOKENS)
 }
 
 function findPromptTokens({ input, output, reasoning, cacheRead, cacheWrite, total }: Usage): number {

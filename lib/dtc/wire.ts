@@ -2,7 +2,7 @@
  * What OpenCode 1.x sends: this room and its `wire-*` neighbours are the only ones that know the host. Read from the
  * 1.18.33 binary and confirmed on the wire (docs/decisions/2026-11-30-wire-table.md).
  */
-import { isRecord } from "./plain.ts"
+import { isRecord, readName } from "./plain.ts"
 import { FRAME_TOKENS } from "./tokens.ts"
 import { describeOrigin } from "./wire-origins.ts"
 import { readOutput, type OutputPlace } from "./wire-outputs.ts"
@@ -241,7 +241,7 @@ function isOrdinaryUser({ info, parts }: Message): boolean {
 }
 
 function byCreation(left: Message, right: Message): number {
-  return createdAt(left.info) - createdAt(right.info) || (left.info.id < right.info.id ? -1 : 1)
+  return createdAt(left.info) - createdAt(right.info) || (readName(left.info.id) < readName(right.info.id) ? -1 : 1)
 }
 
 /** Milliseconds; 0 when the message has no usable time. */

@@ -21,7 +21,7 @@ import {
 } from "./history.ts"
 import { dataUrl, pages, screenshot } from "./pictures.ts"
 
-type Draft = ReturnType<typeof user>
+export type Draft = ReturnType<typeof user>
 type Fields = Record<string, unknown>
 
 const paths = fc.constantFrom("a.ts", "a.ts", "src/b.ts", "AGENTS.md", String.raw`C:\docs\Skill.md`)
@@ -55,7 +55,7 @@ const oddPart = fc.constantFrom<Fields>(
   { metadata: { google: { sig: "s" } } },
 )
 
-const toolPart: fc.Arbitrary<Fields> = fc.oneof(
+export const toolPart: fc.Arbitrary<Fields> = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom(read("a.ts", tokens(600, "again")), grep("a", tokens(600, "again"))) },
   {
     weight: 6,
@@ -80,7 +80,7 @@ const toolPart: fc.Arbitrary<Fields> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(pending("running", { a: 1 }), pending("pending", {})) },
 )
 /** What providers report, honest or not; sizes fit those of the histories. */
-const usage: fc.Arbitrary<Fields> = fc.oneof(
+export const usage: fc.Arbitrary<Fields> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({}) },
   {
     weight: 8,
@@ -127,7 +127,7 @@ const infos = fc.constantFrom<Fields>(
   { error: { name: "APIError" } },
   { error: { name: "MessageAbortedError" } },
 )
-const draft: fc.Arbitrary<Draft[]> = fc.oneof(
+export const draft: fc.Arbitrary<Draft[]> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc
@@ -160,7 +160,7 @@ const media = fc.constantFrom(screenshot(), screenshot(2_000), {
   url: dataUrl("application/pdf", pages(2)),
 })
 /** Of known size where the policy sizes media, else as rare as what is unknown. */
-const mediaDraft: fc.Arbitrary<Draft[]> = fc
+export const mediaDraft: fc.Arbitrary<Draft[]> = fc
   .tuple(media, output, fc.constantFrom("user", "tool", "cleared"))
   .map(([file, said, place]) => {
     if (place === "user") return [userParts(text(said), file)]
@@ -168,7 +168,7 @@ const mediaDraft: fc.Arbitrary<Draft[]> = fc
     return [step(read("a.png", said, { attachments: [file], time }))]
   })
 /** Rare, since one of them makes the whole history unknown. */
-const unknownDraft: fc.Arbitrary<Draft[]> = fc
+export const unknownDraft: fc.Arbitrary<Draft[]> = fc
   .constantFrom(
     userParts({ type: "file", mime: "image/png", url: "data:," }),
     step(read("a.ts", "x", { attachments: [{ mime: "image/png" }] })),

@@ -25,8 +25,11 @@ export interface PlainReplay {
 export function replayPlainly(history: History, inputBudget: number, policy: Policy, force: boolean): PlainReplay {
   const carried = new Map<ToolOutput, Choice>()
   const past: Request[] = []
+  // Requests follow each other in the order of the history, whatever a clock that was set back says about one of them.
+  const latestUntil = (end: number): number =>
+    Math.max(...history.segments.slice(0, end + 1).map(({ requestedAt = 0 }) => requestedAt))
   const starts = history.segments.flatMap(({ requestedAt }, index) =>
-    requestedAt === undefined ? [] : [{ requestedAt, index }],
+    requestedAt === undefined ? [] : [{ requestedAt: latestUntil(index), index }],
   )
   const weigh = (
     end: number,
@@ -187,9 +190,15 @@ function isLaterCopy(output: ToolOutput, other: ToolOutput): boolean {
   )
 }
 
+/** As JSON carries it, which has no absent values, with the entries of objects in order and told from lists. */
 const normal = (input: unknown): string =>
   JSON.stringify(input, (_key, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+      ? [
+          "object",
+          ...Object.entries(value)
+            .filter(([, field]) => field !== undefined)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        ]
       : value,
   )

@@ -1,0 +1,342 @@
+import assert from "node:assert/strict"
+import childProcess from "node:child_process"
+import dgram from "node:dgram"
+import dns from "node:dns"
+import fs from "node:fs"
+import http from "node:http"
+import http2 from "node:http2"
+import https from "node:https"
+import { syncBuiltinESMExports } from "node:module"
+import net from "node:net"
+import path from "node:path"
+import test, { type TestContext } from "node:test"
+import tls from "node:tls"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import plugin from "../index.ts"
+import { policyFor } from "../lib/config/policy.ts"
+import { projectMessages } from "../lib/dtc/engine.ts"
+import { createSandbox } from "./config/sandbox.ts"
+import { answers, catalogWith, createClient } from "./helpers/client.ts"
+import {
+  clearedTargets,
+  DEFAULT_POLICY,
+  read as readCall,
+  session,
+  step,
+  text,
+  tokens,
+  user,
+} from "./helpers/history.ts"
+import { longHistory } from "./hooks/instance.ts"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8")
+
+/** Everything through which a process could reach another, run a program, or change a file. */
+const FORBIDDEN: [module: object, names: string[]][] = [
+  [globalThis, ["fetch", "WebSocket", "EventSource"]],
+  [http, ["request", "get", "createServer"]],
+  [https, ["request", "get", "createServer"]],
+  [http2, ["connect", "createServer", "createSecureServer"]],
+  [net, ["connect", "createConnection", "createServer"]],
+  [net.Server.prototype, ["listen"]],
+  [net.Socket.prototype, ["connect"]],
+  [tls, ["connect", "createServer"]],
+  [dgram, ["createSocket"]],
+  [dns, ["lookup", "resolve"]],
+  [childProcess, ["spawn", "spawnSync", "exec", "execSync", "execFile", "execFileSync", "fork"]],
+  [fs, ["writeFile", "writeFileSync", "appendFile", "appendFileSync", "createWriteStream", "mkdir", "mkdirSync"]],
+  [fs, ["rm", "rmSync", "unlink", "unlinkSync", "rename", "renameSync", "symlink", "utimes", "watch", "watchFile"]],
+  [fs.promises, ["writeFile", "appendFile", "mkdir", "rm", "unlink", "rename", "symlink", "utimes", "watch", "open"]],
+]
+
+/** Does something while each of them is a trap; answers the names of those that were called. */
+async function withTraps(act: () => Promise<void>): Promise<string[]> {
+  const called: string[] = []
+  const undo = FORBIDDEN.flatMap(([module, names]) =>
+    names
+      .filter((name) => name in module)
+      .map((name) => {
+        const original = Object.getOwnPropertyDescriptor(module, name)
+        const value = (): never => {
+          called.push(name)
+          throw new Error(`${name} must not be called`)
+        }
+        Object.defineProperty(module, name, { value, configurable: true, writable: true })
+        return () => Object.defineProperty(module, name, original ?? {})
+      }),
+  )
+  syncBuiltinESMExports()
+  try {
+    await act()
+  } finally {
+    for (const restore of undo) restore()
+    syncBuiltinESMExports()
+  }
+  return called
+}
+
+function setHome(context: TestContext, home: string): void {
+  const before = { HOME: process.env["HOME"], XDG_CONFIG_HOME: process.env["XDG_CONFIG_HOME"] }
+  Object.assign(process.env, { HOME: home, XDG_CONFIG_HOME: path.join(home, ".config") })
+  context.after(() => {
+    for (const [name, value] of Object.entries(before))
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+  })
+}
+
+test("start, configuration, requests, compaction and tool use nothing but the host's client", async (t) => {
+  const sandbox = createSandbox(t)
+  setHome(t, sandbox.at("home"))
+  sandbox.write("home/.config/opencode/dcp.jsonc", '{ "debug": true, "odd": 1, "dtc": { "protectRecentSteps": 1 } }')
+  const { client, calls } = createClient({ providers: answers(catalogWith({ context: 3_000, output: 500 })) })
+  const cleared: string[] = []
+  const called = await withTraps(async () => {
+    const directory = sandbox.at("home/project")
+    const hooks = await plugin.server({ client, directory }, { dtc: { protectRecentTokens: 0 } })
+    const transform = hooks["experimental.chat.messages.transform"]
+    for (const sessionID of ["ses_1", "ses_2", "ses_1"]) {
+      const messages = longHistory(sessionID)
+      await transform?.({}, { messages })
+      cleared.push(...clearedTargets(messages))
+      await hooks["experimental.session.compacting"]?.({ sessionID }, {})
+      await transform?.({}, { messages: longHistory(sessionID) })
+      await hooks["chat.params"]?.({ sessionID, agent: "compaction" }, {})
+      await hooks.tool?.["dcp_prune"]?.execute({}, { sessionID })
+    }
+    await transform?.({}, { messages: [{ odd: true }] as never })
+    await hooks.event?.({ event: { type: "session.deleted", properties: { info: { id: "ses_1" } } } })
+    await hooks.dispose?.()
+  })
+  assert.deepEqual(cleared, ["old.ts", "old.ts", "old.ts"])
+  assert.deepEqual(called, [])
+  const endpoints = new Set(calls.map(({ endpoint }) => endpoint))
+  assert.deepEqual(endpoints, new Set(["app.log", "config.providers", "tui.showToast"]))
+})
+
+test("the traps tell on whoever sends, listens, runs or writes", async () => {
+  const attempts = [
+    () => fetch("http://127.0.0.1:9"),
+    () => import("node:http").then(({ request }) => request("http://127.0.0.1:9")),
+    () => import("node:fs/promises").then(({ writeFile }) => writeFile("/nowhere/x", "")),
+    () => import("node:net").then(({ createServer }) => createServer().listen(0)),
+  ]
+  const called = await withTraps(async () => {
+    for (const attempt of attempts) await assert.rejects(async () => attempt())
+  })
+  assert.deepEqual(called, ["fetch", "request", "writeFile", "createServer"])
+})
+
+/** What the plugin's own code imports beside its own rooms. The host's modules are none of it. */
+const IMPORTS = [
+  "ajv",
+  "image-size",
+  "jsonc-parser",
+  "node:async_hooks",
+  "node:fs/promises",
+  "node:module",
+  "node:os",
+  "node:path",
+  "node:util",
+]
+
+test("the sources import these modules only, and nothing that could evaluate a text or make a pattern of one", () => {
+  const sources = ["index.ts", ...filesUnder("lib")].map((file) => ({ file, code: read(file) }))
+  const imports = sources.flatMap(({ code }) =>
+    Array.from(code.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g), ([, name]) => name ?? ""),
+  )
+  const others = imports.filter((name) => !name.startsWith("."))
+  assert.deepEqual([...new Set(others.map(packageOf))].toSorted(), IMPORTS)
+  const evaluating = /\beval\(|\bnew Function\b|\bFunction\(|\bRegExp\(|\bimport\([^"]/
+  assert.deepEqual(
+    sources.filter(({ code }) => evaluating.test(code)).map(({ file }) => file),
+    [],
+  )
+})
+
+test("sessions are projected where no code may be made of texts, whatever they hold", () => {
+  const engine = pathToFileURL(path.join(root, "lib/dtc/engine.ts")).href
+  const source = `
+    const { projectMessages } = await import(${JSON.stringify(engine)})
+    let evaluates = true
+    try { new Function("1") } catch { evaluates = false }
+    const code = "process.exit(9); \${process.exit(9)} $(exit 9) <script>process.exit(9)</script> "
+    const info = { id: "m", sessionID: "s", role: "assistant", time: { created: 1 } }
+    const state = { status: "completed", input: { filePath: code }, output: code.repeat(900), time: { start: 1, end: 2 } }
+    const part = (id) => ({ id, type: "tool", tool: "read", callID: code, state })
+    const messages = [{ info, parts: [part("a")] }, { info, parts: [part("b")] }]
+    const policy = ${JSON.stringify({ ...DEFAULT_POLICY, protectRecentSteps: 1, protectRecentTokens: 0 })}
+    const { cleared } = projectMessages(messages, { inputBudget: 9, policy, force: true })
+    console.log(JSON.stringify([evaluates, cleared.length]))
+  `
+  const args = ["--disallow-code-generation-from-strings", "--import", "tsx", "--input-type=module", "--eval", source]
+  const { status, stdout, stderr } = childProcess.spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" })
+  assert.equal(status, 0, stderr)
+  assert.deepEqual(JSON.parse(stdout), [false, 1])
+})
+
+test("texts that hold up patterns do not hold up a request", () => {
+  for (const hostile of [
+    "a".repeat(200_000),
+    "/".repeat(200_000),
+    "\\".repeat(200_000),
+    "a-".repeat(100_000),
+    " \n".repeat(100_000),
+  ]) {
+    const file = {
+      type: "file",
+      mime: `image/${hostile}`,
+      url: `data:image/png;${hostile},${hostile}`,
+      filename: hostile,
+    }
+    const picture = { ...file, mime: "image/png" }
+    const document = { type: "file", mime: "application/pdf", url: `data:application/pdf;base64,${hostile}` }
+    const messages = session(
+      user(hostile, {}, file, picture, document),
+      step(
+        text(hostile),
+        readCall(hostile, hostile, { attachments: [picture] }),
+        readCall(`${hostile}AGENTS.md`, hostile),
+      ),
+      step(readCall("a.ts", tokens(900))),
+    )
+    const model = { providerID: "lab", modelID: hostile, npm: "@ai-sdk/amazon-bedrock", apiID: hostile }
+    const startedMs = performance.now()
+    projectMessages(messages, {
+      inputBudget: 9,
+      model,
+      policy: { ...DEFAULT_POLICY, estimateMedia: true },
+      force: true,
+    })
+    assert.ok(performance.now() - startedMs < 2_000)
+  }
+})
+
+test("no key of a configuration reaches a prototype, and no model's name finds anything there", async (t) => {
+  const sandbox = createSandbox(t)
+  const entry = '{ "limit": { "context": 9, "output": 1 }, "targetRatio": 0.1 }'
+  const models = ["__proto__/x", "constructor/prototype", "a/__proto__", "__proto__", "constructor", "toString"]
+  sandbox.write(
+    "home/.config/opencode/dcp.jsonc",
+    `{ "models": { ${models.map((key) => `"${key}": ${entry}`).join(", ")} } }`,
+  )
+  sandbox.write("home/project/.opencode/dcp.jsonc", `{ "__proto__": { "models": { "*/*": ${entry} } } }`)
+  const { config } = await sandbox.load({
+    options: JSON.parse(`{ "__proto__": { "dtc": { "targetRatio": 0.1 } } }`) as object,
+  })
+  assert.equal("limit" in {}, false)
+  assert.equal("dtc" in {}, false)
+  assert.equal(Object.getPrototypeOf(config.models), Object.prototype)
+  assert.deepEqual(Object.keys(config.models), models.slice(0, 3))
+  for (const name of ["constructor", "toString", "__proto__", "hasOwnProperty"])
+    for (const model of [
+      { providerID: name, modelID: name },
+      { providerID: "b", modelID: name },
+      { providerID: name, modelID: "" },
+    ])
+      assert.deepEqual(policyFor(config, model), {
+        policy: policyFor(config, { providerID: "b", modelID: "b" }).policy,
+      })
+  assert.equal(policyFor(config, { providerID: "a", modelID: "__proto__" }).policy.targetRatio, 0.1)
+})
+
+test("a configuration names no other file to read: only the layers' own files are looked at", async (t) => {
+  const sandbox = createSandbox(t)
+  const secret = sandbox.write("secret.json", { debug: true })
+  const layer = { $schema: secret, extends: secret, include: [secret], models: { [`../${secret}`]: {} }, debug: false }
+  const files = ["home/.config/opencode/dcp.jsonc", "home/project/.opencode/dcp.jsonc"].map((file) =>
+    sandbox.write(file, layer),
+  )
+  const touched = new Set<string>()
+  for (const name of ["readFile", "open", "stat", "lstat"] as const) {
+    const original = fs.promises[name] as (file: string, ...rest: unknown[]) => Promise<unknown>
+    t.mock.method(fs.promises, name, (file: string, ...rest: unknown[]) => {
+      touched.add(file)
+      return original(file, ...rest)
+    })
+  }
+  syncBuiltinESMExports()
+  t.after(syncBuiltinESMExports)
+  const { config } = await sandbox.load({ directory: sandbox.at("home/project/../project/./"), options: layer })
+  t.mock.restoreAll()
+  syncBuiltinESMExports()
+  assert.equal(config.debug, false)
+  assert.deepEqual([...touched].toSorted(), files.toSorted())
+})
+
+const loops: [title: string, make: (at: (relative: string) => string) => void][] = [
+  ["an .opencode that is a link to itself", (at) => fs.symlinkSync(".opencode", at("home/project/.opencode"))],
+  ["an .opencode that is a link to its project", (at) => fs.symlinkSync(".", at("home/project/.opencode"))],
+  [
+    "two directories that are links to each other",
+    (at) => {
+      fs.symlinkSync("b", at("home/project/a"))
+      fs.symlinkSync("a", at("home/project/b"))
+      fs.symlinkSync("a", at("home/project/.opencode"))
+    },
+  ],
+  [
+    "two files that are links to each other",
+    (at) => {
+      fs.mkdirSync(at("home/project/.opencode"))
+      fs.symlinkSync("dcp.json", at("home/project/.opencode/dcp.jsonc"))
+      fs.symlinkSync("dcp.jsonc", at("home/project/.opencode/dcp.json"))
+    },
+  ],
+  [
+    "a file that is a link to a device without end",
+    (at) => {
+      fs.mkdirSync(at("home/project/.opencode"))
+      fs.symlinkSync("/dev/zero", at("home/project/.opencode/dcp.jsonc"))
+    },
+  ],
+]
+for (const [title, make] of loops)
+  test(`${title} does not hold up the start, and the other layers count`, { timeout: 10_000 }, async (t) => {
+    const sandbox = createSandbox(t)
+    sandbox.write("home/.config/opencode/dcp.jsonc", { debug: true })
+    make(sandbox.at)
+    const { config, diagnostics } = await sandbox.load()
+    assert.equal(config.debug, true)
+    for (const { kind } of diagnostics) assert.equal(kind, "unreadable")
+  })
+
+test("a directory below a link into itself ends the walk like any other", { timeout: 10_000 }, async (t) => {
+  const sandbox = createSandbox(t)
+  fs.symlinkSync(".", sandbox.at("home/project/again"))
+  sandbox.write("home/project/.opencode/dcp.jsonc", { debug: true })
+  const { config, layers } = await sandbox.load({ directory: sandbox.at(`home/project/${"again/".repeat(20)}`) })
+  assert.equal(config.debug, true)
+  assert.equal(layers.length, 1)
+})
+
+test("there are few dependencies, and the decision record says of each what it is for", () => {
+  const manifest: { dependencies: Record<string, string> } = JSON.parse(read("package.json"))
+  const record = read("docs/decisions/2026-11-30-dependencies.md")
+  const names = Object.keys(manifest.dependencies)
+  assert.ok(names.length <= 4, names.join())
+  for (const name of names) assert.ok(record.includes(`\`${name}\` `), `${name} is not justified`)
+  const lock: { packages: Record<string, { inBundle?: boolean; hasInstallScript?: boolean }> } = JSON.parse(
+    read("package-lock.json"),
+  )
+  const bundled = Object.entries(lock.packages).filter(([, { inBundle }]) => inBundle)
+  assert.ok(bundled.length > 0 && bundled.length <= 10, bundled.map(([name]) => name).join())
+  assert.deepEqual(
+    bundled.filter(([, { hasInstallScript }]) => hasInstallScript),
+    [],
+  )
+})
+
+function packageOf(specifier: string): string {
+  const [scope = "", name = ""] = specifier.split("/")
+  if (specifier.startsWith("node:")) return specifier
+  return scope.startsWith("@") ? `${scope}/${name}` : scope
+}
+
+function filesUnder(folder: string): string[] {
+  return fs.readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const file = `${folder}/${entry.name}`
+    return entry.isDirectory() ? filesUnder(file) : [file]
+  })
+}
