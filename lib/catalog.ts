@@ -1,6 +1,6 @@
 import type { Limit } from "./config/types.ts"
 import { withinDeadline } from "./deadline.ts"
-import { isRecord } from "./dtc/plain.ts"
+import { fieldOf, isRecord } from "./dtc/plain.ts"
 import type { Modality, Model } from "./dtc/types.ts"
 import type { HostClient } from "./host.ts"
 import { findInputBudget } from "./request.ts"
@@ -102,10 +102,6 @@ function isLimits(limit: unknown): limit is Limit {
     typeof limit["output"] === "number" &&
     (limit["input"] === undefined || typeof limit["input"] === "number")
   )
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
 function keyOf({ providerID, modelID }: Model): string {

@@ -3,7 +3,7 @@ import type { Config, Limit } from "./config/types.ts"
 import type { Catalog, CatalogEntry } from "./catalog.ts"
 import type { BudgetSource, Dispatches, RequestKey } from "./dispatches.ts"
 import { projectMessages } from "./dtc/engine.ts"
-import { isRecord } from "./dtc/plain.ts"
+import { fieldOf } from "./dtc/plain.ts"
 import type { Controls } from "./dtc/state.ts"
 import type { Message, Model, Projection } from "./dtc/types.ts"
 import type { Hooks } from "./host.ts"
@@ -264,8 +264,4 @@ function readKey(sessionID: string, input: unknown): RequestKey {
 
 function readText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  return isRecord(value) ? value[key] : undefined
 }

@@ -24,6 +24,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
+/** A field of the value's own, if it is a record and has it. */
+export function fieldOf(value: unknown, key: string): unknown {
+  return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
 /** A name as the host stores it. What is no text is no name: turning it into one may throw, also for plain data. */
 export function readName(value: unknown): string {
   return typeof value === "string" ? value : ""

@@ -1,4 +1,4 @@
-import { isRecord } from "./plain.ts"
+import { fieldOf, isRecord } from "./plain.ts"
 import { movesMedia } from "./wire-media.ts"
 import { isCleared } from "./wire-outputs.ts"
 import { isFamiliar, type MessageContext } from "./wire-parts.ts"
@@ -141,10 +141,6 @@ function isBlank(text: unknown): boolean {
 
 function hasAny(options: unknown, fields: readonly string[]): boolean {
   return fields.some((field) => (fieldOf(options, field) ?? undefined) !== undefined)
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  return isRecord(value) ? value[key] : undefined
 }
 
 type Answers = Pick<Origin, "answers" | "answersInside">

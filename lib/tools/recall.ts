@@ -1,6 +1,6 @@
 import { withinDeadline } from "../deadline.ts"
 import type { Dispatches, Placeholder } from "../dispatches.ts"
-import { isRecord } from "../dtc/plain.ts"
+import { fieldOf, isRecord } from "../dtc/plain.ts"
 import type { HostClient, ToolDefinition } from "../host.ts"
 import { describeArguments, readCount, readText } from "./arguments.ts"
 import { describePage } from "./page.ts"
@@ -168,8 +168,4 @@ function describeInput(input: unknown): string {
 
 function shorten(text: string): string {
   return text.length <= SHOWN_INPUT_CHARACTERS ? text : `${text.slice(0, SHOWN_INPUT_CHARACTERS)}…`
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  return isRecord(value) ? value[key] : undefined
 }

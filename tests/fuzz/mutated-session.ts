@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import type { SkipReason } from "../../lib/hooks.ts"
+import type { SkipReason } from "../../lib/request.ts"
 import { projectMessages } from "../../lib/dtc/engine.ts"
 import type { Message, Part, ProjectOptions } from "../../lib/dtc/types.ts"
 import { isMessage } from "../../lib/dtc/wire.ts"
