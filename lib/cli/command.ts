@@ -24,7 +24,7 @@ config    the effective configuration of DIR (without it, the current directory)
 
   --help, --version
 
-Exit codes: 0 fine, 1 bad input or an ignored configuration file, 2 wrong usage.
+Exit codes: 0 fine, 1 bad input, or for config an ignored file, 2 wrong usage.
 `
 
 type Command = (args: readonly string[], console: Console) => Promise<number>

@@ -1,7 +1,7 @@
-import path from "node:path"
 import { loadConfig } from "../config/load.ts"
 import { describeDiagnostic } from "../config/problems.ts"
 import type { Layer, LoadedConfig, Origin } from "../config/types.ts"
+import { findDirectory } from "./directory.ts"
 import { alignColumns, choosePaint, printable, type Console, type Paint } from "./console.ts"
 
 export interface ConfigRequest {
@@ -13,8 +13,8 @@ export interface ConfigRequest {
 
 /** Prints what counts in a directory and where each value comes from. Answers 1 when a layer was ignored whole. */
 export async function showConfig({ directory, options }: ConfigRequest, console: Console): Promise<number> {
-  const { cwd, env, home, out } = console
-  const place = path.resolve(cwd, directory)
+  const { env, home, out } = console
+  const place = await findDirectory(directory, console)
   const loaded = await loadConfig({ directory: place, options, env, home })
   out.write(renderConfig(place, loaded, choosePaint(console)))
   return loaded.layers.every(({ used }) => used) ? 0 : 1

@@ -4,6 +4,7 @@ import { loadConfig } from "../config/load.ts"
 import { describeDiagnostic } from "../config/problems.ts"
 import type { Limit } from "../config/types.ts"
 import { findOutputTokenMax } from "../request.ts"
+import { findDirectory } from "./directory.ts"
 import { choosePaint, printable, type Console } from "./console.ts"
 import { InputFault } from "./faults.ts"
 import { findLimit } from "./limits.ts"
@@ -24,6 +25,8 @@ export interface ExplainSource {
 
 export type ExplainFormat = { as: "text" | "json" } | { as: "html"; file: string }
 
+const SWITCHED_OFF = "opencode-dcp: the configuration switches clearing off; this is what it would do if it were on\n"
+
 /** Explains one exported session. Nothing is written but what was asked for. */
 export async function explainFile(source: ExplainSource, format: ExplainFormat, console: Console): Promise<number> {
   const progress = new Progress(console)
@@ -41,9 +44,10 @@ async function readReport(
   console: Console,
   progress: Progress,
 ): Promise<Report> {
-  const { cwd, env, home, err } = console
-  const { config, diagnostics } = await loadConfig({ directory: path.resolve(cwd, directory), env, home })
+  const { env, home, err } = console
+  const { config, diagnostics } = await loadConfig({ directory: await findDirectory(directory, console), env, home })
   for (const diagnostic of diagnostics) err.write(`opencode-dcp: ${printable(describeDiagnostic(diagnostic))}\n`)
+  if (!config.enabled || !config.dtc.enabled) err.write(SWITCHED_OFF)
   const session = await readSession(file, console, progress)
   const known = findLimit(limit, config, findSessionModel(session), findOutputTokenMax(env))
   return describeSession(session, known, config, progress)

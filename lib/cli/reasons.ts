@@ -2,7 +2,7 @@ import type { OutputRow } from "./types.ts"
 
 /** Why an output is cleared or kept, in words that need no manual. */
 export const REASONS: Readonly<Record<OutputRow["reason"], string>> = {
-  redundant: "an identical later copy stays",
+  redundant: "an identical copy came later",
   aged: "over target, oldest first",
   forced: "asked for with dcp_prune",
   recent: "in the newest steps",

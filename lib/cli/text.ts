@@ -1,7 +1,6 @@
 import { alignColumns, printable, type Paint } from "./console.ts"
 import type { OutputRow, Report, RequestRow } from "./types.ts"
 import { REASONS } from "./reasons.ts"
-
 import { describeHeadline, describeLimit, describeUnknown, formatTokens, listFigures } from "./words.ts"
 
 const BAR_CHARS = 40

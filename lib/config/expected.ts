@@ -8,6 +8,7 @@ export interface SchemaNode {
   readonly minimum?: number
   readonly exclusiveMinimum?: number
   readonly maximum?: number
+  readonly exclusiveMaximum?: number
   readonly items?: SchemaNode
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, SchemaNode>>
@@ -44,11 +45,12 @@ export function describeExpectedKeys(node: SchemaNode): string {
   return forms.length > 0 ? forms.join(" or ") : `one of ${known.join(", ")}`
 }
 
-function describeRange({ minimum, exclusiveMinimum, maximum }: SchemaNode): string[] {
+function describeRange({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: SchemaNode): string[] {
   return [
     minimum === undefined ? [] : `from ${minimum}`,
     exclusiveMinimum === undefined ? [] : `above ${exclusiveMinimum}`,
     // The largest exact integer is a bound of the number format and would not help anyone.
     maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? [] : `up to ${maximum}`,
+    exclusiveMaximum === undefined ? [] : `below ${exclusiveMaximum}`,
   ].flat()
 }

@@ -58,3 +58,12 @@ test("what a configuration names cannot steer the terminal", async (t) => {
   assert.match(out, /\["\\u\{009b\}31m\\u\{202e\}x"\]/)
   assert.doesNotMatch(out.replaceAll("\n", ""), /\p{Cc}|\p{Cf}/u)
 })
+
+test("a directory that is not there is no place to look", async (t) => {
+  const terminal = createTerminal(t)
+  const file = terminal.write("project/.opencode/dcp.jsonc", "{}")
+  for (const place of ["nowhere", file]) {
+    const { code, out, err } = await terminal.run("config", place)
+    assert.deepEqual({ code, out, err }, { code: 1, out: "", err: `opencode-dcp: ${place} is no directory\n` })
+  }
+})

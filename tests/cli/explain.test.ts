@@ -380,6 +380,24 @@ test("problems of the configuration are told on standard error and stop nothing"
   assert.match(err, /targetRatoi: unknown key/)
 })
 
+test("a configuration that switches clearing off is said to, and the report is what it would do", async (t) => {
+  for (const settings of [
+    { ...SETTINGS, enabled: false },
+    { ...SETTINGS, dtc: { enabled: false } },
+  ]) {
+    const terminal = start(t, settings)
+    const { code, out, err } = await terminal.run(
+      "explain",
+      terminal.write("off.json", exported(READS)),
+      "--limit",
+      LIMIT,
+    )
+    assert.equal(code, 0)
+    assert.match(err, /^opencode-dcp: the configuration switches clearing off; .*\n$/)
+    assert.match(out, /Input budget/)
+  }
+})
+
 test("progress is drawn on a terminal and taken away, said rarely elsewhere, and never on standard output", async (t) => {
   const run = async (setup: Parameters<typeof createTerminal>[1]) => {
     const terminal = createTerminal(t, setup)

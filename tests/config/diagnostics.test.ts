@@ -377,6 +377,7 @@ const words: [node: SchemaNode, expected: string][] = [
   [{ type: "string", enum: ["off", "toast"] }, '"off" or "toast"'],
   [{ type: "integer" }, "an integer"],
   [{ type: "number", minimum: 0, maximum: 5 }, "a number from 0 up to 5"],
+  [{ type: "number", minimum: 0, exclusiveMaximum: 1 }, "a number from 0 below 1"],
   [{ type: "array" }, "a list"],
   [{}, "another value"],
 ]

@@ -86,12 +86,17 @@ function isDropped({ type, text, metadata }: Part, parts: Part[], model: Model |
   return text === "" && !parts.some((part) => part.type === "reasoning" && signed(part["metadata"]))
 }
 
+/** An id that is no text is listed as none. */
+function nameOf({ id }: { id: unknown }): string {
+  return typeof id === "string" ? id : ""
+}
+
 /** What goes out as the placeholder is listed once, in the row that sends it; `cleared` is that but for stored marks. */
 function assertClearedListed({ messages, cleared }: Projection, sources: Source[]): void {
   const listed = sources.flatMap((row) => (row.cleared ?? []).map(({ partID }) => `${row.messageIndex} ${partID}`))
   const rowsWithMessage = new Set(sources.map(({ messageIndex }) => messageIndex))
   const marked = messages.flatMap(({ parts }, index) =>
-    parts.flatMap((part) => (rowsWithMessage.has(index) && isHidden(part) ? [`${index} ${part.id}`] : [])),
+    parts.flatMap((part) => (rowsWithMessage.has(index) && isHidden(part) ? [`${index} ${nameOf(part)}`] : [])),
   )
   assert.deepEqual(listed.toSorted(), marked.toSorted(), "the map's cleared outputs are not those with a mark")
   for (const { messageIndex, partID } of cleared) assert.ok(listed.includes(`${messageIndex} ${partID}`))
@@ -104,8 +109,8 @@ function isHidden({ type, state }: Part): boolean {
 
 function assertCounted(messages: Message[], sources: Source[], historyMessageCount: number | undefined): void {
   const drafts = messages.filter(({ info }, index) => {
-    const time = info["time"] as { completed?: number }
-    const open = info.role === "assistant" && !info["error"] && time.completed === undefined
+    const time = info["time"] as { completed?: unknown } | null | undefined
+    const open = info.role === "assistant" && !info["error"] && typeof time?.completed !== "number"
     return open && sources.every(({ messageIndex }) => messageIndex !== index)
   })
   assert.equal(historyMessageCount, messages.length - drafts.length)

@@ -86,7 +86,7 @@ test("the page opens from disk, loads nothing and complains about nothing", asyn
     /4 outputs of [\d,]+ tokens would have been left out, in 2 batches over 9 requests/,
   )
   assert.equal(await details(), "Request 6 of 9", "the first batch is shown")
-  assert.match(await textOf("#request"), /read a\.ts saves [\d,]+: an identical later copy stays/)
+  assert.match(await textOf("#request"), /read a\.ts saves [\d,]+: an identical copy came later/)
 })
 
 test("pointing shows a request, a click keeps it", async () => {
