@@ -104,7 +104,8 @@ function readStep(parts: readonly Part[], start: OutputPlace, facts: MessageFact
   let saidTokens = 0
   for (const [index, part] of parts.entries()) {
     const place = { ...start, partIndex: start.partIndex + index }
-    const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
+    // In a message of another role nobody knows what becomes of it.
+    const output = part.type === "tool" ? readOutput(part, place, sent && info.role === "assistant") : undefined
     if (output) outputs.push(output)
     if (sent) saidTokens += addPart(segment, part, facts, output)
   }
