@@ -148,39 +148,35 @@ for (const debug of [false, true])
     },
   )
 
-test(
-  "memory does not grow with sessions, requests, guards, clears or failures",
-  { timeout: 60_000 },
-  async () => {
-    const collect = exposeCollector()
-    let asked = 0
-    const instance = startInstance(
-      { providers: () => Promise.resolve(asked++ % 3 === 0 ? undefined : catalogWith(NARROW)) },
-      { debug: false },
-    )
-    const calls = instance.fake.calls as unknown[]
-    const round = async (from: number): Promise<void> => {
-      for (let index = from; index < from + 600; index++) {
-        const sessionID = `ses_${index}_${"x".repeat(200)}`
-        await instance.prune(sessionID)
-        await instance.compacting(sessionID)
-        await instance.transform(longHistory(sessionID))
-        await instance.transform(longHistory(sessionID))
-        await instance.transform([{ [sessionID]: 1 }])
-        if (index % 2 === 0) await instance.deleted(sessionID)
-        instance.advance(1_000)
-      }
-      // What the fake client keeps is the test's own.
-      calls.length = 0
-      collect()
+test("memory does not grow with sessions, requests, guards, clears or failures", { timeout: 60_000 }, async () => {
+  const collect = exposeCollector()
+  let asked = 0
+  const instance = startInstance(
+    { providers: () => Promise.resolve(asked++ % 3 === 0 ? undefined : catalogWith(NARROW)) },
+    { debug: false },
+  )
+  const calls = instance.fake.calls as unknown[]
+  const round = async (from: number): Promise<void> => {
+    for (let index = from; index < from + 600; index++) {
+      const sessionID = `ses_${index}_${"x".repeat(200)}`
+      await instance.prune(sessionID)
+      await instance.compacting(sessionID)
+      await instance.transform(longHistory(sessionID))
+      await instance.transform(longHistory(sessionID))
+      await instance.transform([{ [sessionID]: 1 }])
+      if (index % 2 === 0) await instance.deleted(sessionID)
+      instance.advance(1_000)
     }
-    await round(0)
-    const before = process.memoryUsage().heapUsed
-    for (let index = 1; index <= 4; index++) await round(index * 600)
-    const grownBytes = process.memoryUsage().heapUsed - before
-    assert.ok(grownBytes < 1_000_000, `${grownBytes} bytes more after 2,400 sessions`)
-  },
-)
+    // What the fake client keeps is the test's own.
+    calls.length = 0
+    collect()
+  }
+  await round(0)
+  const before = process.memoryUsage().heapUsed
+  for (let index = 1; index <= 4; index++) await round(index * 600)
+  const grownBytes = process.memoryUsage().heapUsed - before
+  assert.ok(grownBytes < 1_000_000, `${grownBytes} bytes more after 2,400 sessions`)
+})
 
 function exposeCollector(): () => void {
   setFlagsFromString("--expose-gc")
