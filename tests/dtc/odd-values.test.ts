@@ -82,11 +82,11 @@ test("an output in a message of another role is kept, also where a report covers
     const messages = session(
       user("go"),
       odd,
-      reportedStep({ input: 900, output: 9 }, read("b.ts", "x")),
+      reportedStep({ input: 1_900, output: 9 }, read("b.ts", "x")),
       step(read("c.ts", "y")),
     )
     const { cleared } = checkProjection(messages, {
-      inputBudget: 10,
+      inputBudget: 1_000,
       force: true,
       policy: { ...POLICY, calibrate: true, stablePrefix: true },
     })
