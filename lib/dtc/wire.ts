@@ -134,7 +134,8 @@ function readStep(
   let saidTokens = 0
   for (const [index, part] of parts.entries()) {
     const place = { ...start, partIndex: start.partIndex + index }
-    const output = part.type === "tool" ? readOutput(part, place, sent) : undefined
+    // In a message of another role nobody knows what becomes of it.
+    const output = part.type === "tool" ? readOutput(part, place, sent && info.role === "assistant") : undefined
     if (output) outputs.push(output)
     const own = sent ? renderPart(info.role, part, context) : "nothing"
     rendered.push(own)

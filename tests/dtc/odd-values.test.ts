@@ -75,3 +75,21 @@ test("the largest count is one", () => {
   const { stats } = checkProjection(messages, { inputBudget: 1e9, policy: { ...POLICY, calibrate: true } })
   assert.equal(stats.estimateMethod, "calibrated")
 })
+
+test("an output in a message of another role is kept, also where a report covers its unknown size", () => {
+  for (const role of ["openai", "user"]) {
+    const odd = { role, parts: [read("a.ts", tokens(3_000))], info: {} }
+    const messages = session(
+      user("go"),
+      odd,
+      reportedStep({ input: 1_900, output: 9 }, read("b.ts", "x")),
+      step(read("c.ts", "y")),
+    )
+    const { cleared } = checkProjection(messages, {
+      inputBudget: 1_000,
+      force: true,
+      policy: { ...POLICY, calibrate: true, stablePrefix: true },
+    })
+    assert.deepEqual(cleared, [], role)
+  }
+})
