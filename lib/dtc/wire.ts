@@ -94,6 +94,8 @@ interface MessageFacts {
   context: MessageContext
   /** It reaches the model. */
   sent: boolean
+  /** So do its tool outputs: in a message of another role nobody knows what becomes of them. */
+  sendsOutputs: boolean
   /** Its steps were requests of this window, … */
   starts: boolean
   /** … and of the request's own model. */
@@ -117,7 +119,8 @@ function describeMessage(message: Message, { windowStart, rules }: MessageReadin
   const context = describeContext(message, rules)
   const starts = startsRequests(info, windowStart)
   const reports = starts && rules.model !== undefined && context.sameModel
-  return { message, context, sent: isSent(message), starts, reports }
+  const sent = isSent(message)
+  return { message, context, sent, sendsOutputs: sent && info.role === "assistant", starts, reports }
 }
 
 function readStep(
@@ -126,7 +129,7 @@ function readStep(
   facts: MessageFacts,
   { step, isLast }: { step: number; isLast: boolean },
 ): StepReading {
-  const { message, context, sent, starts, reports } = facts
+  const { message, context, sent, sendsOutputs, starts, reports } = facts
   const { info } = message
   const outputs: ToolOutput[] = []
   const rendered: Rendered[] = []
@@ -134,8 +137,7 @@ function readStep(
   let saidTokens = 0
   for (const [index, part] of parts.entries()) {
     const place = { ...start, partIndex: start.partIndex + index }
-    // In a message of another role nobody knows what becomes of it.
-    const output = part.type === "tool" ? readOutput(part, place, sent && info.role === "assistant") : undefined
+    const output = part.type === "tool" ? readOutput(part, place, sendsOutputs) : undefined
     if (output) outputs.push(output)
     const own = sent ? renderPart(info.role, part, context) : "nothing"
     rendered.push(own)
