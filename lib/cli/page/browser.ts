@@ -147,8 +147,8 @@ function describeSources({ window, messageIndex, step }: RequestRow): HTMLElemen
   for (const name of ["what", "message", "step", "more"]) head.append(element("th", name))
   table.append(head, ...sent.map(describeSource))
   const folded = element("details")
+  isUnfolded = document.querySelector<HTMLDetailsElement>("#request details")?.open ?? isUnfolded
   folded.open = isUnfolded
-  folded.addEventListener("toggle", () => (isUnfolded = folded.open))
   folded.append(element("summary", `Messages on the wire: ${sent.length}`), table)
   return [folded]
 }
