@@ -82,7 +82,7 @@ function isDropped({ type, text, metadata }: Part, parts: Part[], model: Model |
   if (model?.npm !== "@ai-sdk/anthropic") return false
   const signed = (fields: unknown): boolean =>
     Boolean((fields as { anthropic?: { signature?: unknown } } | undefined)?.anthropic?.signature)
-  if (type === "reasoning") return String(text).trim() === "" && !signed(metadata)
+  if (type === "reasoning") return isBlank(text) && !signed(metadata)
   return text === "" && !parts.some((part) => part.type === "reasoning" && signed(part["metadata"]))
 }
 
@@ -122,6 +122,10 @@ function assertSized(message: Message, index: number, sources: Source[], { model
   const sent = sources.some(({ messageIndex }) => messageIndex === index)
   const empty =
     message.info.role === "assistant" &&
-    message.parts.some(({ type, text }) => (type === "text" || type === "reasoning") && String(text).trim() === "")
+    message.parts.some(({ type, text }) => (type === "text" || type === "reasoning") && isBlank(text))
   if (!empty) assert.equal(sent, size !== 0, `message ${index} costs ${size} and is ${sent ? "sent" : "not sent"}`)
+}
+
+function isBlank(text: unknown): boolean {
+  return typeof text === "string" && text.trim() === ""
 }
