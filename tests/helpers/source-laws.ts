@@ -56,7 +56,7 @@ function lowerPlainly({ info, parts }: Message, index: number, model: Model | un
     const idsOf = (tools: Part[]): string =>
       tools
         .filter(unanswered)
-        .map((part) => ` ${String(part["callID"])}`)
+        .map((part) => ` ${textOf(part["callID"])}`)
         .join("")
     const inside = filled.filter((part) => part.type === "tool" && !answered.includes(part))
     return [`${index} assistant${idsOf(inside)}`, ...(answered.length > 0 ? [`${index} tool${idsOf(answered)}`] : [])]
@@ -88,7 +88,7 @@ function isDropped({ type, text, metadata }: Part, parts: Part[], model: Model |
 
 /** An id that is no text is listed as none. */
 function nameOf({ id }: { id: unknown }): string {
-  return typeof id === "string" ? id : ""
+  return textOf(id)
 }
 
 /** What goes out as the placeholder is listed once, in the row that sends it; `cleared` is that but for stored marks. */
@@ -124,6 +124,10 @@ function assertSized(message: Message, index: number, sources: Source[], { model
     message.info.role === "assistant" &&
     message.parts.some(({ type, text }) => (type === "text" || type === "reasoning") && isBlank(text))
   if (!empty) assert.equal(sent, size !== 0, `message ${index} costs ${size} and is ${sent ? "sent" : "not sent"}`)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : ""
 }
 
 function isBlank(text: unknown): boolean {
