@@ -29,6 +29,10 @@ export function fieldOf(value: unknown, key: string): unknown {
   return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
+export function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== ""
+}
+
 /** A name as the host stores it. What is no text is no name: turning it into one may throw, also for plain data. */
 export function readName(value: unknown): string {
   return typeof value === "string" ? value : ""

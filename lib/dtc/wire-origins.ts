@@ -1,4 +1,4 @@
-import { fieldOf, isRecord } from "./plain.ts"
+import { fieldOf, isName, isRecord } from "./plain.ts"
 import { movesMedia } from "./wire-media.ts"
 import { isCleared } from "./wire-outputs.ts"
 import { isFamiliar, type MessageContext } from "./wire-parts.ts"
@@ -88,7 +88,7 @@ function findCertainty(parts: readonly Part[], holds: (part: Part, index: number
 }
 
 function isNamedCall(role: string, part: Part): boolean {
-  return isFamiliar(role, part) && typeof part["callID"] === "string" && part["callID"] !== ""
+  return isFamiliar(role, part) && isName(part["callID"])
 }
 
 function isEmptyText(role: string, { type, text }: Part): boolean {

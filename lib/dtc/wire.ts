@@ -2,7 +2,7 @@
  * What OpenCode 1.x sends: this room and its `wire-*` neighbours are the only ones that know the host. Read from the
  * 1.18.33 binary and confirmed on the wire (docs/decisions/2026-11-30-wire-table.md).
  */
-import { isRecord, readName } from "./plain.ts"
+import { isName, isRecord, readName } from "./plain.ts"
 import { FRAME_TOKENS } from "./tokens.ts"
 import { describeOrigin } from "./wire-origins.ts"
 import { readOutput, type OutputPlace } from "./wire-outputs.ts"
@@ -254,8 +254,4 @@ function createdAt({ time }: MessageInfo): number {
 
 function laterTime(latest: number, time: unknown): number {
   return typeof time === "number" && Number.isSafeInteger(time) && time > latest ? time : latest
-}
-
-function isName(name: unknown): name is string {
-  return typeof name === "string" && name !== ""
 }

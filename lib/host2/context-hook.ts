@@ -1,5 +1,6 @@
 import { policyFor } from "../config/policy.ts"
 import type { Config } from "../config/types.ts"
+import { isName } from "../dtc/plain.ts"
 import { findInputBudget, isWritableList } from "../request.ts"
 import type { ContextCatalog } from "./catalog.ts"
 import { ownValue } from "./lowered.ts"
@@ -92,8 +93,4 @@ function projectAndCommit(
   if (!projection) return "malformed-message"
   for (const [index, message] of projection.replacements) messages[index] = message
   return projection
-}
-
-function isName(name: unknown): name is string {
-  return typeof name === "string" && name !== ""
 }
