@@ -1,82 +1,103 @@
 /**
- * What Stryker runs once for each mutant, bundled with the instrumented engine: the engine's tests in one process, those
- * named like the mutated file first and the quick before the slow, until one fails. Verdicts are kept, so that a run that
- * was cut off goes on where it stopped.
+ * What Stryker runs once for each mutant, bundled with the instrumented engine: the engine's tests in one process, the likely
+ * and quick ones first, until one fails. Verdicts are kept, so that a run that was cut off goes on where it stopped.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import { beginFile, registered, type RegisteredTest } from "./registry.ts"
 import { appendVerdict, readVerdicts, type Verdict } from "./verdicts.ts"
 import { Watch } from "./watch.ts"
 
+/** A test as the run without a mutant saw it. */
+interface KnownTest {
+  file: string
+  /** Among the file's tests: names may repeat. */
+  index: number
+  name: string
+  durationMs: number
+}
+
 /** A test that takes longer than this and than so many times its usual duration hangs. */
-const HANGS = { leastMs: 3_000, times: 10 } as const
-const SLOW_MS = 60
+const HANGS = { leastMs: 4_000, times: 10 } as const
 /** Its tests take seconds and say nothing about other files. */
 const ONLY_FOR_ITSELF = "plain"
+/** Kills that a test is credited with before it has any. */
+const CREDIT = { sameName: 1, other: 0.1 } as const
 
 const { MUTANTS_ROOM: room = ".", MUTANTS_FILE: mutated = "", __STRYKER_ACTIVE_MUTANT__: mutant } = process.env
 const verdictsFile = path.join(room, "verdicts.jsonl")
-const durationsFile = path.join(room, "durations.json")
+const testsFile = path.join(room, "tests.json")
 const { mock } = process.getBuiltinModule("node:test")
 
-void answer()
+void (mutant === undefined ? learnTests() : tryMutant(mutant))
 
-/** By the exit code, as Stryker reads it. */
-async function answer(): Promise<void> {
-  const verdict = readVerdicts(verdictsFile).get(mutant ?? "") ?? (await judge())
+/** Without a mutant every test passes, or the process fails. */
+async function learnTests(): Promise<void> {
+  const tests: KnownTest[] = []
+  for (const file of findTestFiles()) {
+    let startedMs = performance.now()
+    for (const [index, { name, run }] of (await load(file)).entries()) {
+      await run({ mock })
+      mock.restoreAll()
+      tests.push({ file, index, name, durationMs: Math.round(performance.now() - startedMs) })
+      startedMs = performance.now()
+    }
+  }
+  writeFileSync(testsFile, JSON.stringify(tests))
+}
+
+/** Answers by the exit code, as Stryker reads it. */
+async function tryMutant(id: string): Promise<void> {
+  const verdicts = readVerdicts(verdictsFile)
+  const known = verdicts.get(id)
+  const verdict = known ?? (await judge(id, sortTests([...verdicts.values()])))
+  if (!known) appendVerdict(verdictsFile, verdict)
   process.exit(verdict.outcome === "survived" ? 0 : 1)
 }
 
-async function judge(): Promise<Verdict> {
-  const failing = await findFailing()
-  const outcome = failing === undefined ? "survived" : "killed"
-  const verdict: Verdict = { mutant: mutant ?? "", outcome, ...(failing !== undefined && { test: failing }) }
-  if (mutant !== undefined) appendVerdict(verdictsFile, verdict)
-  return verdict
-}
-
-/** The first test that fails. Without a mutant, how long each takes is kept. */
-async function findFailing(): Promise<string | undefined> {
-  const usual = readDurations()
-  const durations: Record<string, number> = {}
-  const watch = new Watch(verdictsFile, mutant ?? "")
-  let current = "loading"
-  try {
-    watch.expect(current, HANGS.leastMs)
-    for (const { file, name, run } of await loadTests(usual)) {
-      const startedMs = performance.now()
-      current = `${file}: ${name}`
-      watch.expect(current, Math.max(HANGS.leastMs, HANGS.times * (usual[name] ?? 0)))
-      await run({ mock })
+async function judge(id: string, tests: readonly KnownTest[]): Promise<Verdict> {
+  const watch = new Watch(verdictsFile, id)
+  for (const known of tests) {
+    watch.expect(describe(known), Math.max(HANGS.leastMs, HANGS.times * known.durationMs))
+    try {
+      await (await load(known.file))[known.index]?.run({ mock })
       mock.restoreAll()
-      durations[name] = Math.round(performance.now() - startedMs)
+    } catch {
+      return { mutant: id, outcome: "killed", test: describe(known) }
     }
-  } catch (error) {
-    if (mutant === undefined) console.error(current, error)
-    return current
   }
-  if (mutant === undefined) writeFileSync(durationsFile, JSON.stringify(durations))
-  return undefined
+  return { mutant: id, outcome: "survived" }
 }
 
-async function loadTests(usual: Readonly<Record<string, number>>): Promise<RegisteredTest[]> {
-  const files = readdirSync("tests/dtc").flatMap((file) =>
-    file.endsWith(".test.ts") ? [file.split(".")[0] ?? ""] : [],
-  )
-  for (const file of files.filter((name) => name !== ONLY_FOR_ITSELF || name === mutated)) {
+/** By what a test costs for each mutant of the file that it has killed so far. */
+function sortTests(verdicts: readonly Verdict[]): KnownTest[] {
+  const kills = new Map<string, number>()
+  for (const { test } of verdicts) if (test !== undefined) kills.set(test, (kills.get(test) ?? 0) + 1)
+  const rank = (test: KnownTest): number =>
+    (test.durationMs + 1) / ((kills.get(describe(test)) ?? 0) + (sharesName(test) ? CREDIT.sameName : CREDIT.other))
+  const tests: KnownTest[] = JSON.parse(readFileSync(testsFile, "utf8"))
+  return tests.toSorted((left, right) => rank(left) - rank(right))
+}
+
+/** A file's tests; what it does when it is loaded is done once, when the first of them is asked for. */
+async function load(file: string): Promise<RegisteredTest[]> {
+  if (!registered.some((test) => test.file === file)) {
     beginFile(file)
     await import(`../dtc/${file}.test.ts`)
   }
-  const cost = ({ file, name }: RegisteredTest): number =>
-    (usual[name] ?? 0) > SLOW_MS ? (usual[name] ?? 0) : sharesName(file) ? 0 : 1
-  return registered.toSorted((left, right) => cost(left) - cost(right))
+  return registered.filter((test) => test.file === file)
 }
 
-function sharesName(file: string): boolean {
+function findTestFiles(): string[] {
+  return readdirSync("tests/dtc")
+    .flatMap((file) => (file.endsWith(".test.ts") ? [file.split(".")[0] ?? ""] : []))
+    .filter((file) => file !== ONLY_FOR_ITSELF || file === mutated)
+}
+
+function sharesName({ file }: KnownTest): boolean {
   return file.split("-")[0] === mutated.split("-")[0]
 }
 
-function readDurations(): Record<string, number> {
-  return existsSync(durationsFile) ? JSON.parse(readFileSync(durationsFile, "utf8")) : {}
+function describe({ file, name }: KnownTest): string {
+  return `${file}: ${name}`
 }
