@@ -34,18 +34,17 @@ const files = findEngineFiles(root).filter(
   (file) => positionals.length === 0 || positionals.some((name) => isCalled(file, name)),
 )
 
-if (values.survivors) printSurvivors()
+const minutes = Number(values.minutes)
+const concurrency = Number(values.concurrency)
+
+if (!(minutes > 0) || !(concurrency >= 1) || files.length === 0) {
+  console.error("Expected --minutes above 0, --concurrency from 1, and names of files of lib/dtc")
+  process.exitCode = 2
+} else if (values.survivors) printSurvivors()
 else if (values.summary) printSummary()
 else await run()
 
 async function run(): Promise<void> {
-  const minutes = Number(values.minutes)
-  const concurrency = Number(values.concurrency)
-  if (!(minutes > 0) || !(concurrency >= 1) || files.length === 0) {
-    console.error("Expected --minutes above 0, --concurrency from 1, and names of files of lib/dtc")
-    process.exitCode = 2
-    return
-  }
   setPriority(10)
   const endMs = performance.now() + minutes * 60_000
   for (const file of files) {
@@ -55,7 +54,7 @@ async function run(): Promise<void> {
     const limitMs = endMs - performance.now()
     const isDone = limitMs > 0 && (await runStryker({ root, file, room, concurrency, limitMs }))
     if (!isDone) {
-      console.error(`${file}: not every mutant has been tried; the same command goes on`)
+      console.error(`${file}: not every mutant has been tried; npm run mutants goes on there`)
       process.exitCode = 1
       return
     }

@@ -35,6 +35,7 @@ export async function runStryker(run: StrykerRun): Promise<boolean> {
       MUTANTS_ROOM: run.room,
       MUTANTS_FILE: path.basename(run.file, ".ts"),
       FUZZ_SEED: "1",
+      LAW_RUNS: "500",
     },
   })
   const timer = setTimeout(() => stryker.pid && process.kill(-stryker.pid, "SIGINT"), run.limitMs)
@@ -49,11 +50,7 @@ function describeRun({ file, room, concurrency }: StrykerRun): object {
     ignorePatterns: ["docs", "bench", "dist", "coverage", "tests/host", "tests/page"],
     tempDirName: path.join(tmpdir(), "opencode-dcp-mutants"),
     cleanTempDir: "always",
-    buildCommand: [
-      escapeSpaces(findEsbuild()),
-      "tests/mutants/trial.ts --bundle --platform=node --format=cjs --outfile=trial.cjs --log-level=warning",
-      "--alias:node:test=./tests/mutants/registry.ts",
-    ].join(" "),
+    buildCommand: describeBundling().map(escapeSpaces).join(" "),
     testRunner: "command",
     commandRunner: { command: "node --max-old-space-size=1500 trial.cjs" },
     // A test that hangs ends itself much earlier.
@@ -67,6 +64,20 @@ function describeRun({ file, room, concurrency }: StrykerRun): object {
     tsconfigFile: "no-tsconfig.json",
     thresholds: { high: 100, low: 90, break: null },
   }
+}
+
+/** The command that makes `trial.cjs`, to be run at the root of the sandbox. */
+export function describeBundling(): string[] {
+  return [
+    findEsbuild(),
+    "tests/mutants/trial.ts",
+    "--bundle",
+    "--platform=node",
+    "--format=cjs",
+    "--outfile=trial.cjs",
+    "--log-level=warning",
+    "--alias:node:test=./tests/mutants/registry.ts",
+  ]
 }
 
 /** The one that tsx brings. */

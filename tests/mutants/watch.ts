@@ -28,6 +28,7 @@ export class Watch {
   /** From now on, until the next call. */
   expect(test: string, limitMs: number): void {
     const verdict: Verdict = { mutant: this.mutant, outcome: "timeout", test }
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
     this.worker.postMessage({ limitMs, verdictsFile: this.verdictsFile, verdict })
   }
 }
