@@ -147,13 +147,13 @@ test("what dcp_prune cleared stays cleared, and later requests are not forced", 
       ["forced", 3],
     ],
   )
-  const failed = session(
+  const refused = session(
     user("go"),
     ...reads("a"),
     step(tool("dcp_prune", {}, "", { status: "error", error: "no" })),
     LAST,
   )
-  assert.equal(run(failed, 1_000_000).cleared.length, 0)
+  assert.equal(run(refused, 1_000_000).cleared.length, 0)
   const removed = session(...compaction(90_000), user("go"), ...reads("a", "b"), LAST)
   assert.equal(run(removed, 1_000_000).cleared.length, 0)
 })
