@@ -54,6 +54,7 @@ export function isEligible(output: ToolOutput, policy: Policy): boolean {
 }
 
 function isInstructionFile(path: string | undefined): boolean {
-  const basename = path?.split(/[/\\]/).at(-1)
-  return basename !== undefined && INSTRUCTION_FILES.has(basename.toLowerCase())
+  if (path === undefined) return false
+  const basename = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)
+  return INSTRUCTION_FILES.has(basename.toLowerCase())
 }
