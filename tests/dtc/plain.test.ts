@@ -99,7 +99,8 @@ test("what shows something else than its description says is not plain, whenever
   assert.equal(isPlain([liar(0)]), false)
   assert.equal(isPlain([liar(1)]), true)
   assert.deepStrictEqual(copyPlain([liar(2)]), [{ x: 1 }])
-  const reluctant = new Proxy({ x: 1 }, { getPrototypeOf: failsAfter(1, Object.prototype) })
+  const reluctant = new Proxy({ x: 1 }, { ownKeys: failsAfter(1, ["x"]) })
+  assert.equal(isPlain([new Proxy({ x: 1 }, { ownKeys: failsAfter(1, ["x"]) })]), true)
   assert.equal(copyPlain([reluctant]), undefined)
 })
 
