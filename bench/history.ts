@@ -1,14 +1,42 @@
 import type { Message } from "../lib/dtc/types.ts"
 
-/** Bytes of one tool output, so that 530 messages make about 2.4 MB, as in long real sessions. */
-const OUTPUT_BYTES = 6_500
+/** Characters of the tool outputs in turn: many are short, few are long, and 530 messages make about 2.4 MB. */
+const OUTPUT_CHARACTERS = [150, 10_200, 400, 900, 4_000, 1_500, 6_500, 2_400]
+/** Of ten outputs one holds more than ASCII, as in real sessions. */
+const NON_ASCII_EVERY = 10
 const MESSAGES_PER_TURN = 10
+/** With this budget the outputs of the first half, about, have to go. */
+const BUDGET_TOKENS_PER_MESSAGE = 400
+const GROWTH_TOKENS_PER_MESSAGE = 800
 
-/** A history of real shapes: turns of one user message and nine steps, each with text, one tool call and its figures. */
+/**
+ * A history of real shapes: turns of one user message and nine steps, each with text, one tool call and its figures. The
+ * reports grow up to the target and fall with every batch, as a provider's do.
+ */
 export function makeHistory(messageCount: number): Message[] {
   return Array.from({ length: messageCount }, (_, index) =>
-    index % MESSAGES_PER_TURN === 0 ? makeUser(index) : makeStep(index),
+    parseAsStored(index % MESSAGES_PER_TURN === 0 ? makeUser(index) : makeStep(index, messageCount)),
   )
+}
+
+export function describeBudget(messageCount: number): number {
+  return messageCount * BUDGET_TOKENS_PER_MESSAGE
+}
+
+/** Strings as the host has them, whole ones out of the JSON of a database row, not ropes and slices. */
+function parseAsStored({ info, parts }: Message): Message {
+  return { info: reparse(info), parts: parts.map(reparse) }
+}
+
+function reparse<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T
+}
+
+function reportTokens(index: number, messageCount: number): number {
+  const target = describeBudget(messageCount) * 0.7
+  const batch = target * 0.45
+  const grown = index * GROWTH_TOKENS_PER_MESSAGE
+  return Math.round(grown <= target ? grown : target - batch + ((grown - target) % batch))
 }
 
 function makeUser(index: number): Message {
@@ -34,10 +62,11 @@ function makeUser(index: number): Message {
   }
 }
 
-function makeStep(index: number): Message {
+function makeStep(index: number, messageCount: number): Message {
   const [id, created] = [`msg_${index}`, 1_700_000_000_000 + index * 5_000]
   const base = { messageID: id, sessionID: "ses_bench" }
-  const tokens = { total: 5_000, input: 900, output: 60, reasoning: 30, cache: { read: 4_000, write: 10 } }
+  const read = reportTokens(index, messageCount)
+  const tokens = { total: read + 1_000, input: 900, output: 60, reasoning: 30, cache: { read, write: 10 } }
   return {
     info: {
       id,
@@ -77,7 +106,7 @@ function makeStep(index: number): Message {
         type: "step-finish",
         reason: "tool-calls",
         cost: 0.01,
-        tokens: structuredClone(tokens),
+        tokens,
       },
     ],
   }
@@ -85,8 +114,8 @@ function makeStep(index: number): Message {
 
 function makeState(index: number, start: number): Record<string, unknown> {
   const filePath = `/project/src/module-${index % 60}.ts`
-  const line = `${index}: export const value${index % 60} = compute(input, options)\n`
-  const content = line.repeat(Math.ceil(OUTPUT_BYTES / 2 / line.length)).slice(0, OUTPUT_BYTES / 2)
+  const characters = OUTPUT_CHARACTERS[index % OUTPUT_CHARACTERS.length] ?? 0
+  const content = makeContent(index, index % NON_ASCII_EVERY === 1 ? " // größer → ✓ 完了" : "").slice(0, characters)
   return {
     status: "completed",
     input: { filePath, offset: 1, limit: 200 },
@@ -95,4 +124,10 @@ function makeState(index: number, start: number): Record<string, unknown> {
     metadata: { preview: content.slice(0, 400), truncated: false, loaded: [] },
     time: { start, end: start + 12 },
   }
+}
+
+function makeContent(index: number, remark: string): string {
+  const longest = Math.max(...OUTPUT_CHARACTERS)
+  const line = `${index}: export const value${index % 60} = compute(input, options)${remark}\n`
+  return line.repeat(Math.ceil(longest / line.length))
 }

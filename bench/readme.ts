@@ -5,20 +5,11 @@ import type { EstimateResult } from "./estimate.ts"
 import { BASE_METHOD } from "./estimate/measure.ts"
 import { ENGINE } from "./estimate/reported.ts"
 import { percent } from "./estimate/table.ts"
+import type { ProjectFigures } from "./project/figures.ts"
+import { describeProject } from "./project/table.ts"
 import type { BenchmarkResult, PolicyResult, TargetResult } from "./replay/benchmark.ts"
 
 const README = new URL("../README.md", import.meta.url)
-
-/** Figures of `npm run bench`. */
-export interface ProjectFigures {
-  messages: number
-  megabytes: number
-  projectToClone: number
-  projectToStringify: number
-  stableToSelectingAnew: number
-  growth: number
-  growthOfTime: number
-}
 
 /** Policies of the replay that the README compares: their names in its result, and for readers. */
 const COMPARED = new Map([
@@ -44,6 +35,8 @@ export function describeNumbers(): string {
     ...describeEstimate(readResult("estimate") as EstimateResult),
     "",
     ...describeProject(readResult("project") as ProjectFigures),
+    "",
+    "`npm run bench`, `bench:replay` and `bench:estimate` measure, `npm run bench:readme` writes the results here.",
   ].join("\n")
 }
 
@@ -94,27 +87,6 @@ function describeEstimate({ overall, firsts, texts }: EstimateResult): string[] 
     "",
     `A window's first request has no report yet: it cost ${range.join(" to ")} tokens, most of them system prompt and tools. The`,
     `base estimate of the text alone is off by at most ${Math.abs(Math.round((worst?.errorOfMean ?? 0) * 100))} % of the mean of ${own[0]?.tokenizers.length} tokenizers, over ${own.length} kinds of text (worst: ${worst?.kind}).`,
-  ]
-}
-
-function describeProject({
-  messages,
-  megabytes,
-  projectToClone,
-  projectToStringify,
-  stableToSelectingAnew,
-  growth,
-  growthOfTime,
-}: ProjectFigures): string[] {
-  return [
-    "| speed, as ratios within one run | figure |",
-    "| --- | --- |",
-    `| one projection of ${messages} messages (${megabytes} MB), beside \`structuredClone\` of the same history | ${projectToClone} |`,
-    `| the same beside a projection without \`stablePrefix\` | ${stableToSelectingAnew} |`,
-    `| the same beside \`JSON.stringify\` | ${projectToStringify} |`,
-    `| the time of ${growth} times the history, beside one | ${growthOfTime} |`,
-    "",
-    "`npm run bench`, `bench:replay` and `bench:estimate` measure, `npm run bench:readme` writes the results here.",
   ]
 }
 
