@@ -14,6 +14,8 @@ const sizeOf = (mime: string, url: unknown): number | undefined => estimateMedia
 const filled = (count: number, value = 0): number[] => Array.from({ length: count }, () => value)
 const escape = (bytes: readonly number[]): string =>
   bytes.map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("")
+const withBody = (header: readonly number[], countBytes: number): Uint8Array =>
+  Buffer.concat([Uint8Array.from(header), Buffer.alloc(countBytes)])
 /** Camera data as large as a segment can be, with the frame header of a thumbnail in it. */
 const cameraData = segment(0xe1, [...Buffer.from("Exif\0\0"), ...jpeg(16, 16), ...filled(65_000)])
 const emptySegments = (count: number): readonly number[] => filled(count).flatMap(() => segment(0xe1, []))
@@ -46,7 +48,7 @@ const urls: [name: string, url: string][] = [
   ["with a parameter behind", dataUrl("image/png", png(WIDTH, HEIGHT)).replace(";base64", ";BASE64;name=a.png")],
   ["without a type", dataUrl("", png(WIDTH, HEIGHT))],
   ["without padding", dataUrl("image/png", png(WIDTH, HEIGHT)).replace(/=+$/, "")],
-  ["with a body of megabytes", dataUrl("image/png", [...png(WIDTH, HEIGHT), ...filled(3_000_000)])],
+  ["with a body of megabytes", dataUrl("image/png", withBody(png(WIDTH, HEIGHT), 3_000_000))],
   ["percent-encoded", `data:image/png,${escape(png(WIDTH, HEIGHT))}`],
   ["percent-encoded in part", `data:image/png;charset=x,${escape(png(WIDTH, HEIGHT)).replace("%50%4e%47", "PNG")}`],
   ["percent-encoded and long", `data:image/png,x${escape(filled(9_000))}`.replace(",x", `,${escape(png(750, 300))}%8`)],
@@ -122,7 +124,7 @@ test("of a large picture, little is decoded", (t) => {
   const from = t.mock.method(Buffer, "from")
   const before = jpeg(WIDTH, HEIGHT, { before: profile })
   for (const [mime, bytes] of [
-    ["image/png", [...png(WIDTH, HEIGHT), ...filled(2_000_000)]],
+    ["image/png", withBody(png(WIDTH, HEIGHT), 2_000_000)],
     ["image/jpeg", before],
   ] as const) {
     const url = dataUrl(mime, bytes)
@@ -141,12 +143,12 @@ const PAGE = 4_600
 const CATALOG = "<< /Type /Catalog /Pages 2 0 R >>"
 const stream = (bytes: number): string => `<< /Length ${bytes} >>\nstream\n${"\u00e9".repeat(bytes)}\nendstream`
 /** Its own length stands in it. */
-const linearised = (spaces = 0): readonly number[] => {
-  const write = (length: string): readonly number[] =>
+const linearised = (spaces = 0): Uint8Array => {
+  const write = (length: string): Uint8Array =>
     pdf(`<< /Linearized 1${" ".repeat(spaces)} /L ${length} /H [ 600 130 ] /O 5 /N 42 /T 400 >>`)
   return write(String(write("0000").length).padStart(4, "0"))
 }
-const documents: [name: string, bytes: readonly number[], pages: number | undefined][] = [
+const documents: [name: string, bytes: Uint8Array | readonly number[], pages: number | undefined][] = [
   ["a page tree", pictures.pages(3), 3],
   ["a tree without spaces", pdf("<</Type/Catalog/Pages 2 0 R>>", "<</Kids[3 0 R]/Count 7/Type/Pages>>"), 7],
   ["inner nodes", pdf(CATALOG, "<</Type/Pages/Parent 1 0 R/Count 99>>", "<</Type/Pages/Count 12>>"), 12],
