@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import fc from "fast-check"
+import { openDataUrl } from "../../lib/dtc/media-data.ts"
 import { estimateMediaTokens } from "../../lib/dtc/media.ts"
 import type { Model } from "../../lib/dtc/types.ts"
 import * as pictures from "../helpers/pictures.ts"
@@ -46,6 +47,7 @@ for (const [name, mime, bytes] of shapes) {
 const urls: [name: string, url: string][] = [
   ["with a parameter", dataUrl("image/png", png(WIDTH, HEIGHT), ";charset=utf-8")],
   ["with a parameter behind", dataUrl("image/png", png(WIDTH, HEIGHT)).replace(";base64", ";BASE64;name=a.png")],
+  ["with spaces", dataUrl("image/png", png(WIDTH, HEIGHT)).replace(";base64,", "; base64 ,")],
   ["without a type", dataUrl("", png(WIDTH, HEIGHT))],
   ["without padding", dataUrl("image/png", png(WIDTH, HEIGHT)).replace(/=+$/, "")],
   ["with a body of megabytes", dataUrl("image/png", withBody(png(WIDTH, HEIGHT), 3_000_000))],
@@ -105,6 +107,13 @@ for (const [name, mime, url] of unreadable) {
     assert.equal(sizeOf(mime, url), undefined)
   })
 }
+
+test("without a comma where its header ends, a URL holds nothing", () => {
+  const header = "data:image/png;base64"
+  assert.equal(openDataUrl(header), undefined)
+  assert.equal(openDataUrl(header + "A".repeat(200 - header.length) + ",AAAA"), undefined)
+  assert.equal(openDataUrl(`${header};${"x".repeat(199 - header.length - 1)},AAAA`)?.maxBytes, 3)
+})
 
 test("the largest edges that a picture can state have a size", () => {
   assert.equal(sizeOf("image/png", dataUrl("image/png", png(65_535, 65_535))), 1_600)
