@@ -21,8 +21,13 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "candidates.ts": ["output.segment < edge -> true", "output.segment < edge -> output.segment <= edge"],
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
-  tie: {},
-  filler: {},
+  tie: {
+    "media-data.ts": ["comma < 0 -> comma <= 0"],
+  },
+  filler: {
+    "media-families.ts": ['"" -> "Stryker was here!"'],
+    "redundancy.ts": ['[] -> ["Stryker was here"]'],
+  },
 }
 
 export function findKind(mutant: MutantResult): Kind | undefined {
