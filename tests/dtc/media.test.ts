@@ -35,7 +35,7 @@ const shapes: [name: string, mime: string, bytes: readonly number[]][] = [
   ["progressive JPEG", "image/jpeg", jpeg(WIDTH, HEIGHT, { frame: 0xc2 })],
   ["JPEG with large camera data", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: cameraData })],
   ["JPEG behind 780 kB", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: profile })],
-  ["JPEG with many segments", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: emptySegments(290) })],
+  ["JPEG with as many segments as are looked at", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: emptySegments(298) })],
   ["a JPEG that is called PNG", "image/png", jpeg(WIDTH, HEIGHT)],
 ]
 for (const [name, mime, bytes] of shapes) {
@@ -81,6 +81,7 @@ const unreadable: [name: string, mime: string, url: unknown][] = [
     dataUrl("image/jpeg", jpeg(WIDTH, HEIGHT, { before: segment(0xda, filled(10)) })),
   ],
   ["a JPEG that starts as another file", "image/jpeg", dataUrl("image/jpeg", [0xff, 0x4f, ...jpeg(9, 9).slice(2)])],
+  ["a JPEG that starts as no file", "image/jpeg", dataUrl("image/jpeg", [0xfe, ...jpeg(9, 9).slice(1)])],
   ["a JPEG with a damaged segment", "image/jpeg", dataUrl("image/jpeg", [0xff, 0xd8, 0xfe, ...jpeg(9, 9).slice(3)])],
   [
     "a JPEG whose segments do not meet",
@@ -88,7 +89,7 @@ const unreadable: [name: string, mime: string, url: unknown][] = [
     dataUrl("image/jpeg", jpeg(9, 9, { before: [0, ...cameraData] })),
   ],
   ["a lossless JPEG", "image/jpeg", dataUrl("image/jpeg", jpeg(WIDTH, HEIGHT, { frame: 0xc3 }))],
-  ["a JPEG of too many segments", "image/jpeg", dataUrl("image/jpeg", jpeg(9, 9, { before: emptySegments(300) }))],
+  ["a JPEG of one segment more", "image/jpeg", dataUrl("image/jpeg", jpeg(9, 9, { before: emptySegments(299) }))],
   ["a JPEG of noise", "image/jpeg", dataUrl("image/jpeg", [0xff, 0xd8, 0xff, 0xe0, ...filled(600_000, 0x11)])],
   ["BMP bytes", "image/png", dataUrl("image/png", [0x42, 0x4d, ...filled(16), 9, 0, 0, 0, 9, 0, 0, 0, ...filled(30)])],
   ["SVG", "image/svg+xml", dataUrl("image/svg+xml", [...Buffer.from('<svg width="9" height="9" xmlns="x"></svg>')])],
@@ -127,6 +128,12 @@ test("a header that is cut anywhere has no size, or the right one", () => {
     assert.deepEqual(new Set(sizes), new Set([undefined, 300]), name)
     assert.equal(sizes[20], undefined, name)
   }
+})
+
+test("thirty bytes are a header, fewer are none", () => {
+  const bytes = pictures.gif(WIDTH, HEIGHT)
+  assert.equal(sizeOf("image/gif", dataUrl("image/gif", bytes.slice(0, 30))), 300)
+  assert.equal(sizeOf("image/gif", dataUrl("image/gif", bytes.slice(0, 29))), undefined)
 })
 
 test("of a large picture, little is decoded", (t) => {

@@ -23,6 +23,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
   },
   tie: {
     "media-data.ts": ["comma < 0 -> comma <= 0"],
+    "media-image.ts": ["header === undefined -> false", "{ return undefined } -> {}"],
   },
   filler: {
     "media-families.ts": ['"" -> "Stryker was here!"'],
