@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { chmodSync, mkdirSync, symlinkSync } from "node:fs"
-import { test } from "node:test"
+import fs, { appendFileSync, chmodSync, mkdirSync, symlinkSync, type PathLike } from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
+import { test, type TestContext } from "node:test"
 import { LARGEST_FILE_BYTES } from "../../lib/config/disk.ts"
 import { describeExpected, type SchemaNode } from "../../lib/config/expected.ts"
 import { OPTIONS_FILE } from "../../lib/config/load.ts"
@@ -280,6 +281,123 @@ test("a named pipe does not hold up the start", { timeout: 10_000 }, async (t) =
     diagnostics.map((each) => each.kind),
     ["unreadable"],
   )
+})
+
+/** What stands at the path changes right after it has been looked at. */
+function changeAfterLook(t: TestContext, file: string, change: () => void): void {
+  const look = fs.promises.stat
+  t.mock.method(fs.promises, "stat", async (place: PathLike) => {
+    const stats = await look(place)
+    if (place === file) change()
+    return stats
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+}
+
+const changes: [title: string, change: (file: string) => void, kind: string, message: RegExp][] = [
+  [
+    "grows",
+    (file) => appendFileSync(file, " ".repeat(LARGEST_FILE_BYTES)),
+    "too-large",
+    /^more than 1048576 bytes, expected at most 1048576 bytes$/,
+  ],
+  ["becomes a device without end", linkTo("/dev/zero"), "too-large", /^more than 1048576 bytes/],
+  ["becomes a pipe that nobody writes", becomePipe, "parse-error", /expected a value$/],
+  ["becomes a directory", becomeDirectory, "unreadable", /^cannot be read \(EISDIR\)/],
+  ["goes away", (file) => fs.rmSync(file), "unreadable", /^cannot be read \(ENOENT\)/],
+]
+for (const [title, change, kind, message] of changes)
+  test(`a file that ${title} while it is read is one diagnostic, in little time`, { timeout: 10_000 }, async (t) => {
+    const sandbox = createSandbox(t)
+    sandbox.write(GLOBAL, marked(11))
+    const file = sandbox.write(PROJECT, marked(12))
+    changeAfterLook(t, file, () => change(file))
+    const { config, diagnostics } = await sandbox.load()
+    assert.equal(config.dtc.protectRecentSteps, 11)
+    assert.deepEqual(
+      diagnostics.map((each) => [each.kind, each.file]),
+      [[kind, file]],
+    )
+    assert.match(diagnostics[0]?.message ?? "", message)
+  })
+
+function linkTo(target: string): (file: string) => void {
+  return (file) => {
+    fs.rmSync(file)
+    symlinkSync(target, file)
+  }
+}
+
+function becomePipe(file: string): void {
+  fs.rmSync(file)
+  execFileSync(MAKE_PIPE, [file])
+}
+
+function becomeDirectory(file: string): void {
+  fs.rmSync(file)
+  mkdirSync(file)
+}
+
+test("a file that grows within bounds is read whole", async (t) => {
+  const sandbox = createSandbox(t)
+  const file = sandbox.write(PROJECT, '{ "debug": true }')
+  changeAfterLook(t, file, () => appendFileSync(file, `\n// ${"grown ".repeat(100_000)}\n/* unfinished`))
+  const [diagnostic] = (await sandbox.load()).diagnostics
+  assert.deepEqual([diagnostic?.kind, diagnostic?.line], ["parse-error", 3])
+})
+
+test("no handle stays open, whatever a file is", { timeout: 20_000 }, async (t) => {
+  const sandbox = createSandbox(t)
+  sandbox.write(GLOBAL, marked(11))
+  mkdirSync(sandbox.at(PROJECT), { recursive: true })
+  const opened: { fd: number }[] = []
+  const open = fs.promises.open
+  t.mock.method(fs.promises, "open", async (...args: Parameters<typeof open>) => {
+    const handle = await open(...args)
+    opened.push(handle)
+    return handle
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+  changeAfterLook(t, sandbox.at(GLOBAL), () => becomeDirectory(sandbox.at(GLOBAL)))
+  await sandbox.load()
+  await sandbox.load({ env: { OPENCODE_CONFIG_DIR: sandbox.at("home/.config/opencode") } })
+  assert.ok(opened.length > 0)
+  assert.deepEqual(
+    opened.filter(({ fd }) => fd !== -1),
+    [],
+  )
+})
+
+test("a file behind a link is read as settings, and nothing of its values is told", async (t) => {
+  const sandbox = createSandbox(t)
+  const secrets: [content: string, kinds: string[]][] = [
+    ["root:SECRET:0:0:root:/root:/bin/sh\n", ["parse-error"]],
+    ['{ "debug": "SECRET", "$schema": ["SECRET"], "models": { "a/b": "SECRET" } }', Array(3).fill("invalid-value")],
+    ['["SECRET"]', ["not-an-object"]],
+    ['"SECRET"', ["not-an-object"]],
+    ['{ "token": "SECRET", "deep": { "token": "SECRET" } }', ["unknown-key", "unknown-key"]],
+  ]
+  for (const [index, [content, kinds]] of secrets.entries()) {
+    const secret = sandbox.write(`secret-${index}`, content)
+    const project = sandbox.at(`home/project-${index}`)
+    mkdirSync(`${project}/.opencode`, { recursive: true })
+    symlinkSync(`../../../secret-${index}`, `${project}/.opencode/dcp.jsonc`)
+    const loaded = await sandbox.load({ directory: project })
+    assert.deepEqual(
+      loaded.diagnostics.map(({ kind }) => kind),
+      kinds,
+    )
+    assert.ok(!JSON.stringify(loaded).includes("SECRET"))
+    assert.deepEqual(fs.readFileSync(secret, "utf8"), content)
+  }
 })
 
 test(
