@@ -67,11 +67,17 @@ async function readLayers(texts: readonly LayerText[]): Promise<ReadLayer[]> {
 
 function readLayer({ source, file, content }: LayerText, validate: Validate): ReadLayer {
   const parsed = typeof content === "string" ? parseLayer(content) : content
-  if ("kind" in parsed) return { layer: { source, file, used: false }, fields: [], problems: [parsed] }
-
   // The text of options is not what the user wrote, so places in it mean nothing.
-  const locate = source === "options" ? () => undefined : parsed.locate
-  const { fields, problems } = checkLayer({ value: parsed.value, locate }, validate)
+  const isPlaced = source !== "options"
+  if ("kind" in parsed)
+    return { layer: { source, file, used: false }, fields: [], problems: [isPlaced ? parsed : withoutPlace(parsed)] }
+
+  const locate = isPlaced ? parsed.locate : () => undefined
+  const { fields, problems } = checkLayer({ ...parsed, locate }, validate)
   const placed = fields.map((field) => ({ ...field, file, ...locate(field.path) }))
   return { layer: { source, file, used: true }, fields: placed, problems }
+}
+
+function withoutPlace({ line: _line, column: _column, ...problem }: Problem): Problem {
+  return problem
 }
