@@ -1,6 +1,6 @@
 import { checkLayer } from "./check.ts"
 import { type LayerText, readLayerTexts } from "./disk.ts"
-import { configOf, mergeFields, type PlacedField } from "./merge.ts"
+import { configOf, findEmptySections, mergeFields, type PlacedField } from "./merge.ts"
 import { parseLayer } from "./parse.ts"
 import { describePath } from "./path.ts"
 import { placesOf } from "./places.ts"
@@ -39,7 +39,10 @@ export async function loadConfig(input: LoadInput): Promise<LoadedConfig> {
     config: configOf(fields),
     layers: layers.map(({ layer }) => layer),
     diagnostics: layers.flatMap(({ layer, problems }) => problems.map((problem) => ({ file: layer.file, ...problem }))),
-    origins: fields.map(({ path, ...origin }) => ({ key: describePath(path), ...origin })),
+    origins: [...fields, ...findEmptySections(fields)].map(({ path, ...origin }) => ({
+      key: describePath(path),
+      ...origin,
+    })),
   }
 }
 
