@@ -265,5 +265,5 @@ test("names from files and sessions cannot steer whoever reads the log or a toas
   assert.ok(told.some(({ message }) => message.includes("u{202e}")))
   const texts: string[] = []
   JSON.parse(JSON.stringify(told), (_key, value: unknown) => void (typeof value === "string" && texts.push(value)))
-  for (const text_ of texts) assert.doesNotMatch(text_, STEERING)
+  for (const each of texts) assert.doesNotMatch(each, STEERING)
 })
