@@ -1,3 +1,4 @@
+import { isRecord } from "./plain.ts"
 import type { ToolOutput } from "./types.ts"
 
 /** Tools that only look: the same call with the same output carries nothing that its later copy does not. */
@@ -84,9 +85,10 @@ function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Valu
 
 /** JSON with sorted keys: equal for equal inputs. Plain data only. */
 function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, field: unknown) =>
-    typeof field === "object" && field !== null && !Array.isArray(field)
-      ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : field,
-  )
+  return JSON.stringify(value, (_key, field: unknown) => (isRecord(field) ? sortKeys(field) : field))
+}
+
+function sortKeys(record: Record<string, unknown>): Record<string, unknown> {
+  const keys = Object.keys(record).toSorted()
+  return Object.fromEntries(keys.map((key) => [key, record[key]]))
 }
