@@ -159,7 +159,7 @@ export class Meter {
   private findReading(report: UsageReport, level: Level, clearedTokens: number): Anchor | undefined {
     const { promptTokens, promptTokensCachedInside } = report
     const sizes = this.anchor && promptTokensCachedInside ? [promptTokens, promptTokensCachedInside] : [promptTokens]
-    const levels = clearedTokens > 0 ? [level, shift(level, clearedTokens)] : [level]
+    const levels = [level, shift(level, clearedTokens)]
     let best: Anchor | undefined
     for (const tokens of sizes) {
       for (const described of levels) {

@@ -4,13 +4,16 @@ import type { ToolOutput } from "./types.ts"
 /** Tools that only look: the same call with the same output carries nothing that its later copy does not. */
 const LOOKING_TOOLS: ReadonlySet<string> = new Set(["read", "grep", "glob"])
 
-/** What identical looks have in common, cheapest first: a look is split off from others only by as many as it takes. */
+/** What identical looks have in common, cheapest first: a look is told from others by no more of them than it takes. */
 const KEYS: readonly ((output: ToolOutput) => unknown)[] = [
   ({ tool }) => tool,
-  ({ text }) => text?.length,
+  ({ text = "" }) => text.length,
+  ({ text = "" }) => sampleText(text),
   ({ text }) => text,
   ({ input }) => canonicalJson(input),
 ]
+
+const SAMPLED_CHARACTERS = 32
 
 /** Looks that have the first so many keys in common: one, many by their next key, or, where all keys are, oldest first. */
 interface Branch {
@@ -81,6 +84,14 @@ function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Valu
   const created = create()
   map.set(key, created)
   return created
+}
+
+/** Some of the characters: few texts that differ agree in them, and a map has to read every character of a key. */
+function sampleText(text: string): string {
+  let sample = ""
+  for (let count = 0; count < SAMPLED_CHARACTERS; count++)
+    sample += text.charAt(Math.floor((text.length * count) / SAMPLED_CHARACTERS))
+  return sample
 }
 
 /** JSON with sorted keys: equal for equal inputs. Plain data only. */

@@ -184,7 +184,7 @@ function assertWitnesses(original: Message[], { cleared }: Projection, marked: r
 function mayBeCleared({ info, parts }: Message, part: Part, { policy }: ProjectOptions): boolean {
   const state = part["state"] as Record<string, unknown>
   const metadata = (state["metadata"] ?? {}) as Record<string, unknown>
-  const name = String(part["tool"])
+  const name = nameOf(part["tool"])
   const path = (state["input"] as { filePath?: unknown } | undefined)?.filePath
   const empty = (list: unknown): boolean => list === undefined || (Array.isArray(list) && list.length === 0)
   return (
@@ -233,7 +233,7 @@ function sameLook(a: Part | undefined, b: Part | undefined): boolean {
   const look = [a?.["tool"], normal(left?.input), left?.output]
   return (
     isSame(look, [b?.["tool"], normal(right?.input), right?.output]) &&
-    ["read", "grep", "glob"].includes(String(look[0]))
+    ["read", "grep", "glob"].includes(nameOf(look[0]))
   )
 }
 

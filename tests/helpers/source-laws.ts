@@ -44,7 +44,7 @@ function lowerPlainly({ info, parts }: Message, index: number, model: Model | un
   const foreign = model && (info["providerID"] !== model.providerID || info["modelID"] !== model.modelID)
   const rows = blocks.flatMap((block) => {
     const shown = block.filter(({ type, text }) =>
-      type === "reasoning" ? !foreign || String(text).trim() !== "" : type === "text" || type === "tool",
+      type === "reasoning" ? !foreign || !isBlank(text) : type === "text" || type === "tool",
     )
     const filled = shown.filter((part) => part.type === "tool" || !isDropped(part, parts, model))
     if (filled.length === 0) return []
