@@ -43,6 +43,8 @@ const HANGS = { leastMs: 15_000, times: 40 } as const
 const LOOPS_TIMES = 100
 /** Its tests take seconds and say nothing about other files. */
 const ONLY_FOR_ITSELF = "plain"
+/** A test that takes longer and let the file's first survivors pass without ever finding a mutant is not asked about others. */
+const VAIN = { leastMs: 80, survivors: 5 } as const
 /** Kills that a test is credited with before it has any. */
 const CREDIT = { sameName: 1, other: 0.1 } as const
 
@@ -110,9 +112,12 @@ async function judge(id: string, earlier: readonly Verdict[]): Promise<Verdict> 
 function sortTests(tests: readonly KnownTest[], verdicts: readonly Verdict[]): KnownTest[] {
   const kills = new Map<string, number>()
   for (const { test } of verdicts) if (test !== undefined) kills.set(test, (kills.get(test) ?? 0) + 1)
+  const survivors = verdicts.filter(({ outcome }) => outcome === "survived").length
+  const isVain = (test: KnownTest): boolean =>
+    survivors >= VAIN.survivors && test.workMs > VAIN.leastMs && !kills.has(describe(test))
   const rank = (test: KnownTest): number =>
     (test.workMs + 1) / ((kills.get(describe(test)) ?? 0) + (sharesName(test) ? CREDIT.sameName : CREDIT.other))
-  return tests.toSorted((left, right) => rank(left) - rank(right))
+  return tests.filter((test) => !isVain(test)).toSorted((left, right) => rank(left) - rank(right))
 }
 
 /** A file's tests; what it does when it is loaded is done once, when the first of them is asked for. */
