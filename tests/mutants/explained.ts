@@ -23,9 +23,15 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
   },
   tie: {
     "media-data.ts": ["comma < 0 -> comma <= 0"],
+    "media-pdf.ts": [
+      "maxBytes <= 2 * WINDOW_BYTES -> maxBytes < 2 * WINDOW_BYTES",
+      '"obj" -> ""',
+      "toByte - fromByte -> toByte + fromByte",
+    ],
     "media-image.ts": ["header === undefined -> false", "{ return undefined } -> {}"],
   },
   filler: {
+    "media-pdf.ts": ['[] -> ["Stryker was here"]'],
     "media-families.ts": ['"" -> "Stryker was here!"'],
     "redundancy.ts": ['[] -> ["Stryker was here"]'],
   },
