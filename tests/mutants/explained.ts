@@ -13,6 +13,9 @@ export type Kind = keyof typeof KINDS
 /** By kind and file: what stood there and what came in its place. */
 const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   type: {
+    "tokens.ts": ["isRecord(value) -> true"],
+    "eligibility.ts": ["path === undefined -> false"],
+    "wire-reports.ts": ["saidTokens !== undefined -> true"],
     "options.ts": ['typeof value === "number" -> true'],
     "state.ts": ["dropped !== undefined -> true"],
     "steps.ts": ["step -> true"],
@@ -31,6 +34,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "media-image.ts": ["header === undefined -> false", "{ return undefined } -> {}"],
   },
   filler: {
+    "tokens.ts": ['"utf8" -> ""'],
     "media-pdf.ts": ['[] -> ["Stryker was here"]'],
     "media-families.ts": ['"" -> "Stryker was here!"'],
     "redundancy.ts": ['[] -> ["Stryker was here"]'],
