@@ -25,6 +25,11 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
   tie: {
+    "text-rate.ts": [
+      "text.length <= LEAST_WINDOWS * WINDOW_UNITS -> text.length < LEAST_WINDOWS * WINDOW_UNITS",
+      "start > 0 -> true",
+      "start > 0 -> start >= 0",
+    ],
     "media-data.ts": ["comma < 0 -> comma <= 0"],
     "media-pdf.ts": [
       "maxBytes <= 2 * WINDOW_BYTES -> maxBytes < 2 * WINDOW_BYTES",
