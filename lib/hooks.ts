@@ -2,10 +2,10 @@ import { policyFor } from "./config/policy.ts"
 import type { Config, Limit } from "./config/types.ts"
 import type { Catalog, CatalogEntry } from "./catalog.ts"
 import type { BudgetSource, Dispatches, RequestKey } from "./dispatches.ts"
-import { projectMessages } from "./dtc/engine.ts"
+import { planProjection } from "./dtc/engine.ts"
 import { fieldOf } from "./dtc/plain.ts"
 import type { Controls } from "./dtc/state.ts"
-import type { Message, Model, Projection } from "./dtc/types.ts"
+import type { Message, Model, ProjectionPlan } from "./dtc/types.ts"
 import type { Hooks } from "./host.ts"
 import type { Log } from "./log.ts"
 import { explainBatch, type Notices } from "./notices.ts"
@@ -32,11 +32,11 @@ interface Skipped {
   sessionID?: string
   model?: Model
   budgetFrom?: BudgetSource
-  projection?: Projection
+  projection?: ProjectionPlan
 }
 
 interface Projected {
-  projection: Projection
+  projection: ProjectionPlan
   sessionID: string
   model: Model
   budgetFrom: BudgetSource
@@ -136,7 +136,7 @@ function projectAndCommit(
   const { inputBudget, budgetFrom } = budget
   const forced = controls.hasPendingClear(sessionID)
   const options = { model: requested, inputBudget, policy, force: forced, now: now() }
-  const projection = projectMessages(messages, options)
+  const projection = planProjection(messages, options)
   commit(messages, projection)
   const { skipped } = projection.stats
   const outcome = { projection, sessionID, model: requested, budgetFrom }
@@ -166,11 +166,8 @@ function findChange(output: { messages: Message[] }, messages: Message[], before
 }
 
 /** Puts the changed messages into the host's own array: it keeps that one, a new array would never reach the wire. */
-function commit(messages: Message[], { messages: projected, cleared }: Projection): void {
-  for (const { messageIndex } of cleared) {
-    const message = projected[messageIndex]
-    if (message) messages[messageIndex] = message
-  }
+function commit(messages: Message[], { marked }: ProjectionPlan): void {
+  for (const { messageIndex, message } of marked) messages[messageIndex] = message
 }
 
 function report(log: Log, outcome: Projected | Skipped): void {

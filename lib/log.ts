@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import { describeDiagnostic } from "./config/problems.ts"
 import type { Diagnostic } from "./config/types.ts"
 import type { HostClient, LogBody, ToastBody } from "./host.ts"
+import { printable, printableCopy } from "./printable.ts"
 
 const SERVICE = "opencode-dcp"
 
@@ -54,12 +55,17 @@ export class Log {
   }
 
   private toast(message: string, variant: ToastBody["variant"]): void {
-    attempt(() => this.client.tui.showToast({ body: { title: SERVICE, message, variant } }))
+    attempt(() => this.client.tui.showToast({ body: { title: SERVICE, message: printable(message), variant } }))
   }
 
   private write(body: Omit<LogBody, "service">): void {
-    attempt(() => this.client.app.log({ body: { service: SERVICE, ...body } }))
+    attempt(() => this.client.app.log({ body: { service: SERVICE, ...body, ...describePrintable(body) } }))
   }
+}
+
+/** Names come from files and sessions, and a log may be read in a terminal. */
+function describePrintable({ message, extra }: Pick<LogBody, "message" | "extra">): Pick<LogBody, "message" | "extra"> {
+  return { message: printable(message), ...(extra && { extra: printableCopy(extra) }) }
 }
 
 /** True inside everything that a call to the host sets off, so that a host whose log runs a hook gets no endless chain of lines. */

@@ -1,4 +1,4 @@
-import type { ClearedOutput, ClearReason, Projection } from "./dtc/types.ts"
+import type { ClearedOutput, ClearReason, ProjectionFindings } from "./dtc/types.ts"
 
 /** Sessions that are remembered; the oldest is forgotten first, and may then be told something twice. */
 const CAPACITY = 256
@@ -19,7 +19,7 @@ export interface Batch {
 export class Notices {
   private readonly sentWithout = new Map<string, ReadonlySet<string>>()
 
-  findBatch(sessionID: string, { cleared, requestIndex: present }: Projection): Batch | undefined {
+  findBatch(sessionID: string, { cleared, requestIndex: present }: ProjectionFindings): Batch | undefined {
     const before = this.sentWithout.get(sessionID)
     this.remember(sessionID, cleared)
     const fresh = cleared.filter(({ requestIndex, partID }) => requestIndex === present && !before?.has(partID))

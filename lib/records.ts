@@ -1,6 +1,6 @@
 import type { BudgetSource, Placeholder, RequestKey, RequestRecord } from "./dispatches.ts"
 import { describeProjection } from "./dtc/engine.ts"
-import type { ClearedOutput, Message, Model, Projection, SourceMap } from "./dtc/types.ts"
+import type { ClearedOutput, Message, Model, ProjectionFindings, SourceMap } from "./dtc/types.ts"
 import { findLatestUser } from "./dtc/wire.ts"
 import type { SkipReason } from "./request.ts"
 
@@ -13,7 +13,7 @@ export interface RequestOutcome {
   reason?: SkipReason
   forced?: boolean
   budgetFrom?: BudgetSource
-  projection?: Projection
+  projection?: ProjectionFindings
 }
 
 /** Keeps of a request's outcome what can be told about it later. A request that was left alone has a source map too. */
@@ -33,7 +33,7 @@ export function describeRecord(messages: readonly Message[], outcome: RequestOut
   }
 }
 
-function readMap({ sources, historyMessageCount }: Projection): SourceMap | undefined {
+function readMap({ sources, historyMessageCount }: ProjectionFindings): SourceMap | undefined {
   return sources && historyMessageCount !== undefined ? { historyMessageCount, sources } : undefined
 }
 

@@ -1,118 +1,56 @@
 import assert from "node:assert/strict"
 import childProcess from "node:child_process"
-import dgram from "node:dgram"
-import dns from "node:dns"
 import fs from "node:fs"
-import http from "node:http"
-import http2 from "node:http2"
-import https from "node:https"
 import { syncBuiltinESMExports } from "node:module"
-import net from "node:net"
 import path from "node:path"
-import test, { type TestContext } from "node:test"
-import tls from "node:tls"
+import test from "node:test"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import plugin from "../index.ts"
 import { policyFor } from "../lib/config/policy.ts"
 import { projectMessages } from "../lib/dtc/engine.ts"
 import { createSandbox } from "./config/sandbox.ts"
-import { answers, catalogWith, createClient } from "./helpers/client.ts"
-import {
-  clearedTargets,
-  DEFAULT_POLICY,
-  read as readCall,
-  session,
-  step,
-  text,
-  tokens,
-  user,
-} from "./helpers/history.ts"
-import { longHistory } from "./hooks/instance.ts"
+import { LIMIT, READS } from "./cli/sessions.ts"
+import { createTerminal } from "./cli/terminal.ts"
+import { DEFAULT_POLICY, read as readCall, session, step, text, tokens, user } from "./helpers/history.ts"
+import { withTraps } from "./helpers/traps.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8")
 
-/** Everything through which a process could reach another, run a program, or change a file. */
-const FORBIDDEN: [module: object, names: string[]][] = [
-  [globalThis, ["fetch", "WebSocket", "EventSource"]],
-  [http, ["request", "get", "createServer"]],
-  [https, ["request", "get", "createServer"]],
-  [http2, ["connect", "createServer", "createSecureServer"]],
-  [net, ["connect", "createConnection", "createServer"]],
-  [net.Server.prototype, ["listen"]],
-  [net.Socket.prototype, ["connect"]],
-  [tls, ["connect", "createServer"]],
-  [dgram, ["createSocket"]],
-  [dns, ["lookup", "resolve"]],
-  [childProcess, ["spawn", "spawnSync", "exec", "execSync", "execFile", "execFileSync", "fork"]],
-  [fs, ["writeFile", "writeFileSync", "appendFile", "appendFileSync", "createWriteStream", "mkdir", "mkdirSync"]],
-  [fs, ["rm", "rmSync", "unlink", "unlinkSync", "rename", "renameSync", "symlink", "utimes", "watch", "watchFile"]],
-  [fs.promises, ["writeFile", "appendFile", "mkdir", "rm", "unlink", "rename", "symlink", "utimes", "watch", "open"]],
-]
-
-/** Does something while each of them is a trap; answers the names of those that were called. */
-async function withTraps(act: () => Promise<void>): Promise<string[]> {
-  const called: string[] = []
-  const undo = FORBIDDEN.flatMap(([module, names]) =>
-    names
-      .filter((name) => name in module)
-      .map((name) => {
-        const original = Object.getOwnPropertyDescriptor(module, name)
-        const value = (): never => {
-          called.push(name)
-          throw new Error(`${name} must not be called`)
-        }
-        Object.defineProperty(module, name, { value, configurable: true, writable: true })
-        return () => Object.defineProperty(module, name, original ?? {})
-      }),
-  )
-  syncBuiltinESMExports()
-  try {
-    await act()
-  } finally {
-    for (const restore of undo) restore()
-    syncBuiltinESMExports()
-  }
-  return called
-}
-
-function setHome(context: TestContext, home: string): void {
-  const before = { HOME: process.env["HOME"], XDG_CONFIG_HOME: process.env["XDG_CONFIG_HOME"] }
-  Object.assign(process.env, { HOME: home, XDG_CONFIG_HOME: path.join(home, ".config") })
-  context.after(() => {
-    for (const [name, value] of Object.entries(before))
-      if (value === undefined) delete process.env[name]
-      else process.env[name] = value
-  })
-}
-
-test("start, configuration, requests, compaction and tool use nothing but the host's client", async (t) => {
+test("start, configuration, requests, compaction and tools of both hosts use nothing but the host's client", (t) => {
   const sandbox = createSandbox(t)
-  setHome(t, sandbox.at("home"))
-  sandbox.write("home/.config/opencode/dcp.jsonc", '{ "debug": true, "odd": 1, "dtc": { "protectRecentSteps": 1 } }')
-  const { client, calls } = createClient({ providers: answers(catalogWith({ context: 3_000, output: 500 })) })
-  const cleared: string[] = []
-  const called = await withTraps(async () => {
-    const directory = sandbox.at("home/project")
-    const hooks = await plugin.server({ client, directory }, { dtc: { protectRecentTokens: 0 } })
-    const transform = hooks["experimental.chat.messages.transform"]
-    for (const sessionID of ["ses_1", "ses_2", "ses_1"]) {
-      const messages = longHistory(sessionID)
-      await transform?.({}, { messages })
-      cleared.push(...clearedTargets(messages))
-      await hooks["experimental.session.compacting"]?.({ sessionID }, {})
-      await transform?.({}, { messages: longHistory(sessionID) })
-      await hooks["chat.params"]?.({ sessionID, agent: "compaction" }, {})
-      await hooks.tool?.["dcp_prune"]?.execute({}, { sessionID })
-    }
-    await transform?.({}, { messages: [{ odd: true }] as never })
-    await hooks.event?.({ event: { type: "session.deleted", properties: { info: { id: "ses_1" } } } })
-    await hooks.dispose?.()
+  const settings = '{ "debug": true, "notify": "toast", "odd": 1, "dtc": { "protectRecentSteps": 1 } }'
+  sandbox.write("home/.config/opencode/dcp.jsonc", settings)
+  const home = sandbox.at("home")
+  const before = fs.readdirSync(home, { recursive: true })
+  const { status, stdout, stderr } = childProcess.spawnSync(
+    process.execPath,
+    [
+      "--import",
+      "tsx",
+      fileURLToPath(new URL("helpers/trapped-session.ts", import.meta.url)),
+      sandbox.at("home/project"),
+    ],
+    { cwd: root, encoding: "utf8", env: { ...process.env, HOME: home, XDG_CONFIG_HOME: path.join(home, ".config") } },
+  )
+  assert.equal(status, 0, stderr)
+  assert.deepEqual(JSON.parse(stdout), {
+    called: [],
+    endpoints: ["app.log", "config.providers", "session.message", "tui.showToast"],
+    cleared: ["old.ts", "old.ts", "old.ts"],
+    recalled: true,
+    told: true,
+    clearedOnTwo: true,
   })
-  assert.deepEqual(cleared, ["old.ts", "old.ts", "old.ts"])
-  assert.deepEqual(called, [])
-  const endpoints = new Set(calls.map(({ endpoint }) => endpoint))
-  assert.deepEqual(endpoints, new Set(["app.log", "config.providers", "tui.showToast"]))
+  assert.deepEqual(fs.readdirSync(home, { recursive: true }), before)
+})
+
+test("the command line writes the page that was asked for, and nothing else", async (t) => {
+  const terminal = createTerminal(t)
+  const file = terminal.write("session.json", READS)
+  const run = (...args: string[]) => withTraps(async () => void (await terminal.run(...args)))
+  for (const args of [["--help"], ["config"], ["explain", file, "--limit", LIMIT], ["explain", file, "--json"]])
+    assert.deepEqual(await run(...args), [])
+  assert.deepEqual(await run("explain", file, "--limit", LIMIT, "--html", "page.html"), ["writeFile"])
 })
 
 test("the traps tell on whoever sends, listens, runs or writes", async () => {
@@ -120,12 +58,14 @@ test("the traps tell on whoever sends, listens, runs or writes", async () => {
     () => fetch("http://127.0.0.1:9"),
     () => import("node:http").then(({ request }) => request("http://127.0.0.1:9")),
     () => import("node:fs/promises").then(({ writeFile }) => writeFile("/nowhere/x", "")),
+    () => import("node:fs/promises").then(({ open }) => open("/nowhere/x", "w")),
+    () => import("node:fs/promises").then(({ open }) => open("/nowhere/x", fs.constants.O_RDWR)),
     () => import("node:net").then(({ createServer }) => createServer().listen(0)),
   ]
   const called = await withTraps(async () => {
     for (const attempt of attempts) await assert.rejects(async () => attempt())
   })
-  assert.deepEqual(called, ["fetch", "request", "writeFile", "createServer"])
+  assert.deepEqual(called, ["fetch", "request", "writeFile", "open", "open", "createServer"])
 })
 
 /** The command line reads files and writes a page; nothing of it is loaded by a host. */
@@ -144,12 +84,46 @@ const IMPORTS = [
   "image-size",
   "jsonc-parser",
   "node:async_hooks",
+  "node:fs",
   "node:fs/promises",
   "node:module",
   "node:os",
   "node:path",
   "node:util",
 ]
+
+/** What would make code, a pattern, a page or a message of a text, or reach a module that no import names. */
+const FORBIDDEN_CODE: [what: string, pattern: RegExp][] = [
+  ["code", /\beval\(|\bnew Function\b|\bFunction\(|set(?:Timeout|Interval)\(["'`]/],
+  ["a pattern", /\bRegExp\(|\.(?:match|matchAll|search)\((?!\/)/],
+  ["a module", /\bimport\([^"]|\brequire\(|getBuiltinModule|process\.(?:binding|dlopen|_linkedBinding)/],
+  ["a module by require", /createRequire\((?!import\.meta\.url\)\("opencode-dcp\/)/],
+  ["markup", /\b(?:inner|outer)HTML\b|insertAdjacentHTML|document\.write|srcdoc|createContextualFragment|DOMParser/],
+  ["a message", /\b(?:fetch|sendBeacon)\(|\b(?:WebSocket|EventSource|XMLHttpRequest|BroadcastChannel|Worker)\b/],
+]
+
+const forbidden: string[] = [
+  `eval("1")`,
+  "new Function(text)",
+  "new RegExp(text)",
+  "text.match(pattern)",
+  "import(name)",
+  `require("net")`,
+  `createRequire(import.meta.url)("net")`,
+  `process.getBuiltinModule("net")`,
+  "element.innerHTML = text",
+  "fetch(url)",
+  "new WebSocket(url)",
+]
+test("the check of the sources knows what it forbids", () => {
+  for (const code of forbidden)
+    assert.ok(
+      FORBIDDEN_CODE.some(([, pattern]) => pattern.test(code)),
+      code,
+    )
+  for (const code of [`text.match(/x/)`, `createRequire(import.meta.url)("opencode-dcp/package.json")`])
+    assert.ok(!FORBIDDEN_CODE.some(([, pattern]) => pattern.test(code)), code)
+})
 
 test("the sources import these modules only, and nothing that could evaluate a text or make a pattern of one", () => {
   const sources = ["index.ts", ...filesUnder("lib")].map((file) => ({ file, code: read(file) }))
@@ -161,11 +135,12 @@ test("the sources import these modules only, and nothing that could evaluate a t
   }
   assert.deepEqual(importsOf(false), IMPORTS)
   assert.deepEqual(importsOf(true), COMMAND_LINE_IMPORTS)
-  const evaluating = /\beval\(|\bnew Function\b|\bFunction\(|\bRegExp\(|\bimport\([^"]/
-  assert.deepEqual(
-    sources.filter(({ code }) => evaluating.test(code)).map(({ file }) => file),
-    [],
-  )
+  for (const [what, pattern] of FORBIDDEN_CODE)
+    assert.deepEqual(
+      sources.filter(({ code }) => pattern.test(code)).map(({ file }) => file),
+      [],
+      what,
+    )
 })
 
 test("sessions are projected where no code may be made of texts, whatever they hold", () => {
@@ -324,17 +299,24 @@ test("a directory below a link into itself ends the walk like any other", { time
   assert.equal(layers.length, 1)
 })
 
-test("there are few dependencies, and the decision record says of each what it is for", () => {
+test("the dependencies and what they bring along are those of the decision record, which says of each what it is for", () => {
   const manifest: { dependencies: Record<string, string> } = JSON.parse(read("package.json"))
   const record = read("docs/decisions/2026-11-30-dependencies.md")
-  const names = Object.keys(manifest.dependencies)
-  assert.ok(names.length <= 4, names.join())
-  for (const name of names) assert.ok(record.includes(`\`${name}\` `), `${name} is not justified`)
+  const rows = Array.from(record.matchAll(/^\| `([^`]+)` *\| (.+?) *\|$/gm), ([, name = "", purpose = ""]) => ({
+    name,
+    purpose,
+  }))
+  const named = (isBrought: boolean) =>
+    rows.filter(({ purpose }) => purpose.startsWith("comes with") === isBrought).map(({ name }) => name)
+  assert.deepEqual(named(false), Object.keys(manifest.dependencies).toSorted())
   const lock: { packages: Record<string, { inBundle?: boolean; hasInstallScript?: boolean }> } = JSON.parse(
     read("package-lock.json"),
   )
   const bundled = Object.entries(lock.packages).filter(([, { inBundle }]) => inBundle)
-  assert.ok(bundled.length > 0 && bundled.length <= 10, bundled.map(([name]) => name).join())
+  assert.deepEqual(
+    bundled.map(([name]) => name.replace("node_modules/", "")).toSorted(),
+    [...named(false), ...named(true)].toSorted(),
+  )
   assert.deepEqual(
     bundled.filter(([, { hasInstallScript }]) => hasInstallScript),
     [],

@@ -1,12 +1,15 @@
 import { createRequire } from "node:module"
+import path from "node:path"
 import { parseArgs } from "node:util"
+import { printable } from "../printable.ts"
+import { checkOptions } from "./arguments.ts"
 import { showConfig } from "./config.ts"
-import { printable, type Console } from "./console.ts"
-import { explainFile } from "./explain.ts"
+import type { Console } from "./console.ts"
+import { explainFile, type ExplainFormat } from "./explain.ts"
 import { InputFault, UsageFault } from "./faults.ts"
 import { readLimit } from "./limits.ts"
 
-export const USAGE = `Usage: opencode-dcp explain FILE [--limit LIMITS] [--dir DIR] [--json | --html OUT]
+export const USAGE = `Usage: opencode-dcp explain FILE [--limit LIMITS] [--dir DIR] [--all | --json | --html OUT]
        opencode-dcp config [DIR] [--options JSON]
 
 explain   what the plugin would have done to a session, request by request, why, and what it would have cost or saved.
@@ -16,6 +19,7 @@ explain   what the plugin would have done to a session, request by request, why,
                                  "models" in the configuration
   --dir DIR                      whose configuration counts; without it, the current directory's
   --json                         for programs
+  --all                          every request in the terminal, not only those where something happens
   --html OUT                     writes one page that needs no network
 
 config    the effective configuration of DIR (without it, the current directory), where each value comes from, and
@@ -70,7 +74,8 @@ function readVersion(): string {
 
 async function runConfig(args: readonly string[], console: Console): Promise<number> {
   const options = { options: { type: "string" } } as const
-  const { values, positionals } = parsing(() => parseArgs({ args: [...args], options, allowPositionals: true }))
+  checkOptions(args, options)
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const [directory = ".", ...others] = positionals
   if (others.length > 0) throw new UsageFault("config takes one directory")
   return showConfig({ directory, options: readOptions(values.options) }, console)
@@ -80,29 +85,28 @@ async function runExplain(args: readonly string[], console: Console): Promise<nu
   const options = {
     limit: { type: "string" },
     dir: { type: "string", default: "." },
+    all: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     html: { type: "string" },
   } as const
-  const { values, positionals } = parsing(() => parseArgs({ args: [...args], options, allowPositionals: true }))
-  const { limit, dir, json, html } = values
+  checkOptions(args, options)
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const { limit, dir, all, json, html } = values
   const [file, ...others] = positionals
   if (file === undefined || others.length > 0) throw new UsageFault("explain takes one FILE, or - for standard input")
-  if (json && html !== undefined) throw new UsageFault("--json and --html exclude each other")
-  if (html === "") throw new UsageFault("--html takes the name of the file to write")
+  if ([all, json, html !== undefined].filter(Boolean).length > 1)
+    throw new UsageFault("--all, --json and --html exclude each other")
+  const format =
+    html === undefined ? ({ as: json ? "json" : "text", all } as const) : readPageFormat(html, file, console)
   const source = { file, directory: dir, limit: limit === undefined ? undefined : readLimit(limit) }
-  const format = html === undefined ? ({ as: json ? "json" : "text" } as const) : ({ as: "html", file: html } as const)
   return explainFile(source, format, console)
 }
 
-/** Node's parser throws for options that it does not know and for values that are missing. */
-function parsing<T>(parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    throw new UsageFault(error instanceof Error ? firstLine(error.message) : "the options cannot be read", {
-      cause: error,
-    })
-  }
+function readPageFormat(page: string, session: string, { cwd }: Console): ExplainFormat {
+  if (page === "") throw new UsageFault("--html takes the name of the file to write")
+  if (path.resolve(cwd, page) === path.resolve(cwd, session))
+    throw new UsageFault("--html would overwrite the session's own file")
+  return { as: "html", file: page }
 }
 
 function readOptions(json: string | undefined): unknown {
@@ -112,8 +116,4 @@ function readOptions(json: string | undefined): unknown {
   } catch (error) {
     throw new UsageFault("--options is not JSON", { cause: error })
   }
-}
-
-function firstLine(text: string): string {
-  return text.split("\n")[0] ?? ""
 }

@@ -1,8 +1,9 @@
 import { loadConfig } from "../config/load.ts"
 import { describeDiagnostic } from "../config/problems.ts"
 import type { Layer, LoadedConfig, Origin } from "../config/types.ts"
+import { printable } from "../printable.ts"
 import { findDirectory } from "./directory.ts"
-import { alignColumns, choosePaint, printable, type Console, type Paint } from "./console.ts"
+import { alignColumns, choosePaint, type Console, type Paint } from "./console.ts"
 
 export interface ConfigRequest {
   /** Relative to the current directory. */

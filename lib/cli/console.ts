@@ -30,21 +30,6 @@ export function choosePaint({ out, env }: Pick<Console, "out" | "env">): Paint {
   return (style, text) => `\u001B[${STYLES[style]}m${text}\u001B[0m`
 }
 
-/**
- * Text that was not written for a terminal: control characters could move the cursor or rewrite the title, and direction
- * marks could show a path that is not the one.
- */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, describeCharacter)
-}
-
-const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
-
-function describeCharacter(character: string): string {
-  const code = (character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")
-  return SHORT_ESCAPES[character] ?? `\\u{${code}}`
-}
-
 /** Rows with columns of equal width, two spaces apart; the last column is as wide as it is. */
 export function alignColumns(rows: readonly (readonly string[])[], alignRight: readonly number[] = []): string[] {
   const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))

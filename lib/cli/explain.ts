@@ -4,9 +4,10 @@ import { loadConfig } from "../config/load.ts"
 import { describeDiagnostic } from "../config/problems.ts"
 import type { Limit } from "../config/types.ts"
 import { findOutputTokenMax } from "../request.ts"
+import { printable, printableJson } from "../printable.ts"
 import { findDirectory } from "./directory.ts"
-import { choosePaint, printable, type Console } from "./console.ts"
-import { InputFault } from "./faults.ts"
+import { choosePaint, type Console } from "./console.ts"
+import { explainFailure, InputFault } from "./faults.ts"
 import { findLimit } from "./limits.ts"
 import { renderPage } from "./page.ts"
 import { Progress } from "./progress.ts"
@@ -23,7 +24,8 @@ export interface ExplainSource {
   limit: Limit | undefined
 }
 
-export type ExplainFormat = { as: "text" | "json" } | { as: "html"; file: string }
+/** `all`: in a text, the requests where nothing happens too. */
+export type ExplainFormat = { as: "text" | "json"; all: boolean } | { as: "html"; file: string }
 
 const SWITCHED_OFF = "opencode-dcp: the configuration switches clearing off; this is what it would do if it were on\n"
 
@@ -50,7 +52,13 @@ async function readReport(
   if (!config.enabled || !config.dtc.enabled) err.write(SWITCHED_OFF)
   const session = await readSession(file, console, progress)
   const known = findLimit(limit, config, findSessionModel(session), findOutputTokenMax(env))
-  return describeSession(session, known, config, progress)
+  try {
+    return describeSession(session, known, config, progress)
+  } catch (error) {
+    // Recursion over what a message holds, or a text that becomes too long.
+    if (!(error instanceof RangeError)) throw error
+    throw new InputFault("the session is nested too deeply, or too large", { cause: error })
+  }
 }
 
 async function present(report: Report, format: ExplainFormat, console: Console, progress: Progress): Promise<void> {
@@ -62,7 +70,9 @@ async function present(report: Report, format: ExplainFormat, console: Console, 
     return
   }
   out.write(
-    format.as === "json" ? `${JSON.stringify(report, undefined, 2)}\n` : renderText(report, choosePaint(console)),
+    format.as === "json"
+      ? `${printableJson(JSON.stringify(report, undefined, 2))}\n`
+      : renderText(report, { all: format.all, paint: choosePaint(console) }),
   )
 }
 
@@ -71,7 +81,6 @@ async function writePage(file: string, report: Report, { cwd, readPageScript }: 
   try {
     await writeFile(path.resolve(cwd, file), page)
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error"
-    throw new InputFault(`${file} cannot be written: ${code}`, { cause: error })
+    throw new InputFault(`${file} cannot be written: ${explainFailure(error)}`, { cause: error })
   }
 }

@@ -1,3 +1,5 @@
+import { printableCopy } from "../printable.ts"
+
 /** Markup that was written here, or text that has been escaped. Nothing else may stand in a page. */
 export class Html {
   readonly text: string
@@ -32,7 +34,7 @@ function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 }
 
-/** JSON for a data block: no `<`, so that no text in it can end the block or begin a comment. */
-export function jsonData(value: unknown): Html {
-  return new Html(JSON.stringify(value).replaceAll("<", "\\u003c"))
+/** JSON for a data block, every text in it printable: no `<`, so that none can end the block or begin a comment. */
+export function jsonData(value: object): Html {
+  return new Html(JSON.stringify(printableCopy(value)).replaceAll("<", "\\u003c"))
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { printable } from "./console.ts"
+import { printable } from "../printable.ts"
 import { Html, html, jsonData } from "./html.ts"
 import { renderChart } from "./page-chart.ts"
 import { STYLE } from "./page-style.ts"
@@ -44,11 +44,7 @@ function verbatim(start: string, text: string, end: string): Html {
 
 /** What the script needs of the report; the rest stands in the page already. */
 function selectData({ inputBudget, windows, requests }: Report): PageData {
-  const shown = requests.map(({ batch, ...request }) => ({
-    ...request,
-    batch: batch.map(({ tool, target, ...more }) => ({ ...more, tool: printable(tool), target: printable(target) })),
-  }))
-  return { inputBudget, windows, requests: shown, reasons: REASONS }
+  return { inputBudget, windows, requests, reasons: REASONS }
 }
 
 function nameSession({ session }: Report): string {
@@ -151,7 +147,7 @@ function renderOutputs({ outputs, prices }: Report): Html {
         <thead>
           <tr>
             ${["call", "tool", "target"].map((name) => html`<th scope="col">${name}</th>`)}
-            <th scope="col" class="count">tokens</th>
+            <th scope="col" class="count">text tokens</th>
             ${["state", "why", "cleared at", "made again"].map((name) => html`<th scope="col">${name}</th>`)}
           </tr>
         </thead>
@@ -160,6 +156,9 @@ function renderOutputs({ outputs, prices }: Report): Html {
         </tbody>
       </table>
     </div>
+    <p class="quiet">
+      Text tokens are of the output alone, by its text; what the provider reported does not correct them.
+    </p>
     <p class="quiet">${explainCost(prices)}</p>
   </section>`
 }

@@ -5,7 +5,7 @@ import { isRecord } from "../dtc/plain.ts"
 import type { Message } from "../dtc/types.ts"
 import { isMessage } from "../dtc/wire.ts"
 import type { Console } from "./console.ts"
-import { InputFault } from "./faults.ts"
+import { explainFailure, InputFault } from "./faults.ts"
 import type { Progress } from "./progress.ts"
 
 /** A session as `opencode export` prints it, whole history and all. */
@@ -85,11 +85,4 @@ function explainCut(bytes: Uint8Array): string {
   const end = new TextDecoder().decode(bytes.subarray(-64)).trimEnd().at(-1)
   if (end === "}" || end === "]") return ""
   return ": its end is missing, as when an export goes through a pipe; use `opencode export SESSION > FILE`"
-}
-
-const FAILURES: Readonly<Record<string, string>> = { ENOENT: "no such file", EACCES: "permission denied" }
-
-function explainFailure(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error"
-  return FAILURES[code] ?? code
 }

@@ -1,18 +1,24 @@
-import { alignColumns, printable, type Paint } from "./console.ts"
-import type { OutputRow, Report, RequestRow } from "./types.ts"
+import { printable } from "../printable.ts"
+import { alignColumns, type Paint } from "./console.ts"
 import { REASONS } from "./reasons.ts"
+import { describeRequests, type TextStyle } from "./text-requests.ts"
+import type { OutputRow, Report } from "./types.ts"
 import { describeHeadline, describeLimit, describeUnknown, formatTokens, listFigures } from "./words.ts"
 
-const BAR_CHARS = 40
 const TARGET_CHARS = 60
 
-/** The report for a terminal: what would have happened in a few lines, then each request, then the outputs. */
-export function renderText(report: Report, paint: Paint): string {
+/** The one figure that no report corrects stands in two tables. */
+const TEXT_TOKENS =
+  "text tokens: of the output alone, by its text; what requests hold and save is corrected by the provider's reports"
+
+/** The report for a terminal: what would have happened in a few lines, then the requests, then the outputs. */
+export function renderText(report: Report, { all, paint }: TextStyle): string {
   const sections = [
     describeSession(report, paint),
-    describeRequests(report, paint),
+    describeRequests(report, { all, paint }),
     describeCleared(report, paint),
     describeKept(report, paint),
+    report.outputs.length > 0 ? [paint("dim", TEXT_TOKENS)] : [],
   ]
   return `${sections
     .filter((lines) => lines.length > 0)
@@ -37,48 +43,11 @@ function describeSession(report: Report, paint: Paint): string[] {
   ]
 }
 
-function describeRequests(report: Report, paint: Paint): string[] {
-  const { requests, windows } = report
-  if (requests.length === 0) return []
-  const scale = Math.max(report.inputBudget, report.totals.peakBeforeTokens) / BAR_CHARS
-  const head = ["request", "without", "with", `context, up to ${formatTokens(scale * BAR_CHARS)}`]
-  const rows = requests.map((request) => [
-    windows.length > 1 ? `${request.window}/${request.request}` : String(request.request),
-    formatTokens(request.beforeTokens),
-    formatTokens(request.afterTokens),
-    `${drawBar(request, scale)}${describeBatch(request)}`,
-  ])
-  const [first = "", ...lines] = alignColumns([head, ...rows], [0, 1, 2])
-  const legend = `█ sent  ░ cleared  │ target ${formatTokens(report.targetTokens)}`
-  return [
-    paint("dim", first),
-    ...lines.map((line, index) => (requests[index]?.batch.length ? paint("cyan", line) : line)),
-    paint("dim", legend),
-  ]
-}
-
-function drawBar({ beforeTokens, afterTokens, targetTokens }: RequestRow, scale: number): string {
-  if (beforeTokens === undefined || afterTokens === undefined) return "of unknown size".padEnd(BAR_CHARS)
-  const target = Math.floor(targetTokens / scale)
-  return Array.from({ length: BAR_CHARS }, (_, cell) => {
-    const from = cell * scale
-    if (cell === target) return "│"
-    if (from < afterTokens) return "█"
-    return from < beforeTokens ? "░" : " "
-  }).join("")
-}
-
-function describeBatch({ batch }: RequestRow): string {
-  if (batch.length === 0) return ""
-  const saved = batch.reduce((sum, { savedTokens }) => sum + savedTokens, 0)
-  return ` −${formatTokens(saved)} in ${batch.length} ${batch.length === 1 ? "output" : "outputs"}`
-}
-
 function describeCleared({ outputs }: Report, paint: Paint): string[] {
   const cleared = outputs.filter(({ state }) => state === "cleared")
   if (cleared.length === 0) return []
   const rows = cleared.map(describeOutput)
-  const head = ["cleared", "target", "tokens", "at", "because", "made again"]
+  const head = ["cleared", "target", "text tokens", "at", "because", "made again"]
   const [first = "", ...lines] = alignColumns([head, ...rows], [2, 3])
   return [paint("dim", first), ...lines]
 }
@@ -105,6 +74,6 @@ function describeKept({ outputs }: Report, paint: Paint): string[] {
   const rows = [...counts]
     .toSorted(([, left], [, right]) => right.tokens - left.tokens)
     .map(([reason, { count, tokens }]) => [String(count), formatTokens(tokens), REASONS[reason]])
-  const [first = "", ...lines] = alignColumns([["kept", "tokens", "because"], ...rows], [0, 1])
+  const [first = "", ...lines] = alignColumns([["kept", "text tokens", "because"], ...rows], [0, 1])
   return [paint("dim", first), ...lines]
 }

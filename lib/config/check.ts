@@ -1,4 +1,5 @@
 import { type Field, fieldPath, fieldsOf, withoutPaths } from "./fields.ts"
+import type { Duplicate } from "./keys.ts"
 import type { ParsedLayer } from "./parse.ts"
 import { describePath, pathKey } from "./path.ts"
 import { type Problem, problemOf } from "./problems.ts"
@@ -33,15 +34,15 @@ function distinctViolations(violations: readonly Violation[]): Violation[] {
 }
 
 function problemsOf(violations: readonly Violation[], layer: ParsedLayer): Problem[] {
-  const shown = violations
-    .slice(0, MOST_PROBLEMS)
-    .map((violation) => ({
-      ...describeViolation(violation),
-      key: describePath(violation.path),
-      ...layer.locate(violation.path),
-    }))
-    .toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
-  const hidden = violations.length - shown.length
+  const wrong = violations.slice(0, MOST_PROBLEMS).map((violation) => ({
+    ...describeViolation(violation),
+    key: describePath(violation.path),
+    ...layer.locate(violation.path),
+  }))
+  const shown = [...wrong, ...layer.duplicates.slice(0, MOST_PROBLEMS - wrong.length).map(describeDuplicate)].toSorted(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  )
+  const hidden = violations.length + layer.duplicates.length - shown.length
   return hidden > 0 ? [...shown, { kind: "too-many-problems", message: `${hidden} further problems` }] : shown
 }
 
@@ -54,4 +55,9 @@ function describeViolation({ kind, path, expected, suggestion }: Violation): Pro
   if (suggestion !== undefined)
     return { kind, message: `unknown key, did you mean ${suggestion}?`, expected: suggestion }
   return problemOf(kind, "unknown key", expected)
+}
+
+function describeDuplicate({ path, lineBefore, line, column }: Duplicate): Problem {
+  const message = `duplicate key, it replaces the one in line ${lineBefore}`
+  return { kind: "duplicate-key", key: describePath(path), message, line, column }
 }

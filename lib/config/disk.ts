@@ -1,6 +1,7 @@
 /** The only room of the configuration that touches the disk, and it only reads. */
 
-import { lstat, readFile, realpath, stat } from "node:fs/promises"
+import { constants } from "node:fs"
+import { lstat, open, realpath, stat } from "node:fs/promises"
 import path from "node:path"
 import { FILE_NAMES, type Place } from "./places.ts"
 import { type Problem, problemOf } from "./problems.ts"
@@ -63,16 +64,39 @@ async function realDirectory(directory: string): Promise<string> {
 async function readContent(file: string): Promise<string | Problem> {
   try {
     const stats = await stat(file)
-    // Reading a pipe would wait for a writer for ever.
+    // Reading a pipe would wait for a writer for ever, and opening a device may already do something.
     if (!stats.isFile()) return problemOf("unreadable", "not a regular file", "a file")
-    if (stats.size > LARGEST_FILE_BYTES)
-      return problemOf("too-large", `${stats.size} bytes`, `at most ${LARGEST_FILE_BYTES} bytes`)
+    if (stats.size > LARGEST_FILE_BYTES) return tooLarge(`${stats.size} bytes`)
+    const bytes = await readBytes(file)
+    if (bytes.byteLength > LARGEST_FILE_BYTES) return tooLarge(`more than ${LARGEST_FILE_BYTES} bytes`)
     // `fatal`: a file in another encoding is one clear problem instead of a layer full of replacement characters.
-    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file))
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch (error) {
     const code = errorCode(error)
     if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return problemOf("parse-error", "not UTF-8", "UTF-8 text")
     return problemOf("unreadable", `cannot be read (${code})`, "a readable file")
+  }
+}
+
+function tooLarge(size: string): Problem {
+  return problemOf("too-large", size, `at most ${LARGEST_FILE_BYTES} bytes`)
+}
+
+/** One that only reads and waits for nobody, should the file have become a pipe meanwhile. Windows has no such flag. */
+const READING_FLAGS: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+
+/** One byte more than may be at most: a file may grow while it is read, or tell a size that it has not. */
+async function readBytes(file: string): Promise<Uint8Array> {
+  const handle = await open(file, READING_FLAGS)
+  try {
+    const bytes = new Uint8Array(LARGEST_FILE_BYTES + 1)
+    for (let length = 0; ;) {
+      const { bytesRead } = await handle.read(bytes, length, bytes.byteLength - length)
+      if (bytesRead === 0) return bytes.subarray(0, length)
+      length += bytesRead
+    }
+  } finally {
+    await handle.close()
   }
 }
 

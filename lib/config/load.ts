@@ -1,6 +1,6 @@
 import { checkLayer } from "./check.ts"
 import { type LayerText, readLayerTexts } from "./disk.ts"
-import { configOf, mergeFields, type PlacedField } from "./merge.ts"
+import { configOf, findEmptySections, mergeFields, type PlacedField } from "./merge.ts"
 import { parseLayer } from "./parse.ts"
 import { describePath } from "./path.ts"
 import { placesOf } from "./places.ts"
@@ -39,7 +39,10 @@ export async function loadConfig(input: LoadInput): Promise<LoadedConfig> {
     config: configOf(fields),
     layers: layers.map(({ layer }) => layer),
     diagnostics: layers.flatMap(({ layer, problems }) => problems.map((problem) => ({ file: layer.file, ...problem }))),
-    origins: fields.map(({ path, ...origin }) => ({ key: describePath(path), ...origin })),
+    origins: [...fields, ...findEmptySections(fields)].map(({ path, ...origin }) => ({
+      key: describePath(path),
+      ...origin,
+    })),
   }
 }
 
@@ -67,11 +70,17 @@ async function readLayers(texts: readonly LayerText[]): Promise<ReadLayer[]> {
 
 function readLayer({ source, file, content }: LayerText, validate: Validate): ReadLayer {
   const parsed = typeof content === "string" ? parseLayer(content) : content
-  if ("kind" in parsed) return { layer: { source, file, used: false }, fields: [], problems: [parsed] }
-
   // The text of options is not what the user wrote, so places in it mean nothing.
-  const locate = source === "options" ? () => undefined : parsed.locate
-  const { fields, problems } = checkLayer({ value: parsed.value, locate }, validate)
+  const isPlaced = source !== "options"
+  if ("kind" in parsed)
+    return { layer: { source, file, used: false }, fields: [], problems: [isPlaced ? parsed : withoutPlace(parsed)] }
+
+  const locate = isPlaced ? parsed.locate : () => undefined
+  const { fields, problems } = checkLayer({ ...parsed, locate }, validate)
   const placed = fields.map((field) => ({ ...field, file, ...locate(field.path) }))
   return { layer: { source, file, used: true }, fields: placed, problems }
+}
+
+function withoutPlace({ line: _line, column: _column, ...problem }: Problem): Problem {
+  return problem
 }

@@ -16,6 +16,12 @@ export function mergeFields(layers: readonly (readonly PlacedField[])[]): Placed
   return [...new Map(all.map((field) => [pathKey(field.path), field])).values()]
 }
 
+/** Sections that hold nothing unless a layer fills them, and that none has: they have no field, and a value all the same. */
+export function findEmptySections(fields: readonly Field[]): Field[] {
+  const filled = new Set(fields.map(({ path }) => path[0]))
+  return Object.entries(defaultTree()).flatMap(([key, value]) => (filled.has(key) ? [] : [{ path: [key], value }]))
+}
+
 /** The configuration that the fields make up, deeply frozen. */
 export function configOf(fields: readonly Field[]): Config {
   const tree = defaultTree()

@@ -1,25 +1,11 @@
-import { getNodeValue, type ParseError, parseTree, printParseErrorCode, visit } from "jsonc-parser"
-import { type Path, pathKey } from "./path.ts"
+import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
+import { type LayerKeys, type Position, readKeys, SYNTAX } from "./keys.ts"
 import { type Problem, problemOf } from "./problems.ts"
 
-export interface Position {
-  /** 1-based. */
-  line: number
-  /** 1-based, in UTF-16 code units. */
-  column: number
-}
-
-export interface ParsedLayer {
+export interface ParsedLayer extends LayerKeys {
   /** A fresh tree whose objects have no prototype, so that no key of a file has a special meaning. */
   value: object
-  /** The place of a key; of the nearest enclosing key where it has none itself. */
-  locate: (path: Path) => Position | undefined
 }
-
-/** No setting lies deeper than `models`, the model, `limit`, `context`. */
-const DEEPEST_KEY = 4
-
-const OPTIONS = { allowTrailingComma: true }
 
 const EXPECTED_SYNTAX: Readonly<Record<string, string>> = {
   InvalidSymbol: "a value: true, false, null, a number, a text in double quotes, [ or {",
@@ -43,11 +29,12 @@ const EXPECTED_SYNTAX: Readonly<Record<string, string>> = {
 export function parseLayer(text: string): ParsedLayer | Problem {
   try {
     const errors: ParseError[] = []
-    const root = parseTree(text, errors, OPTIONS)
+    const root = parseTree(text, errors, SYNTAX)
     const [firstError] = errors
     if (firstError) return syntaxProblem(text, firstError)
-    if (root?.type !== "object") return problemOf("not-an-object", root?.type ?? "nothing", "an object")
-    return { value: getNodeValue(root), locate: locatorOf(text) }
+    if (root?.type !== "object")
+      return { ...problemOf("not-an-object", root?.type ?? "nothing", "an object"), ...positionAt(text, root?.offset) }
+    return { value: getNodeValue(root), ...readKeys(text) }
   } catch {
     // The parser recurses; only a depth that exhausts the stack makes it throw.
     return problemOf("parse-error", "nested too deeply", "a few levels")
@@ -55,38 +42,11 @@ export function parseLayer(text: string): ParsedLayer | Problem {
 }
 
 function syntaxProblem(text: string, { error, offset }: ParseError): Problem {
+  const expected = EXPECTED_SYNTAX[printParseErrorCode(error)] ?? "valid JSON"
+  return { ...problemOf("parse-error", "does not parse", expected), ...positionAt(text, offset) }
+}
+
+function positionAt(text: string, offset = 0): Position {
   const linesBefore = text.slice(0, offset).split(/\r\n|\r|\n/)
-  return {
-    ...problemOf("parse-error", "does not parse", EXPECTED_SYNTAX[printParseErrorCode(error)] ?? "valid JSON"),
-    line: linesBefore.length,
-    column: (linesBefore.at(-1)?.length ?? 0) + 1,
-  }
-}
-
-function locatorOf(text: string): ParsedLayer["locate"] {
-  const positions = positionsOf(text)
-  return function locate(path): Position | undefined {
-    return positions.get(pathKey(path)) ?? (path.length > 0 ? locate(path.slice(0, -1)) : undefined)
-  }
-}
-
-/** Of a key that stands twice, the last counts, for its place as for its value. */
-function positionsOf(text: string): ReadonlyMap<string, Position> {
-  const positions = new Map<string, Position>()
-  const record = (path: readonly (string | number)[], line: number, character: number) =>
-    positions.set(pathKey(path.map(String)), { line: line + 1, column: character + 1 })
-  visit(
-    text,
-    {
-      onObjectBegin: (_offset, _length, _line, _character, path) => path().length < DEEPEST_KEY,
-      onArrayBegin: (_offset, _length, _line, _character, path) => path().length < DEEPEST_KEY,
-      onObjectProperty: (key, _offset, _length, line, character, path) => record([...path(), key], line, character),
-      onLiteralValue: (_value, _offset, _length, line, character, path) => {
-        const literal = path()
-        if (typeof literal.at(-1) === "number") record(literal, line, character)
-      },
-    },
-    OPTIONS,
-  )
-  return positions
+  return { line: linesBefore.length, column: (linesBefore.at(-1)?.length ?? 0) + 1 }
 }

@@ -61,6 +61,7 @@ export type DiagnosticKind =
   | "not-an-object"
   | "unknown-key"
   | "invalid-value"
+  | "duplicate-key"
   | "retired-option"
   | "too-many-problems"
 

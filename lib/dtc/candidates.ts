@@ -10,6 +10,7 @@ export class Candidates {
   private readonly copies = new Copies()
   /** Eligible and visible, recent or not. */
   private readonly clearable = new Set<ToolOutput>()
+  /** In the order of the history, since the edge moves along it. */
   private readonly old = new Set<ToolOutput>()
   private oldTokens = 0
   /** Outputs before this index are not recent. */
@@ -62,7 +63,7 @@ export class Candidates {
 
   /** Oldest first. `otherReason`: why those without a later copy would be cleared. */
   describe(otherReason: "aged" | "forced"): Selection[] {
-    return [...this.old].toSorted(byPosition).map((output) => {
+    return [...this.old].map((output) => {
       const witness = this.copies.findWitness(output)
       return witness ? { output, reason: "redundant", witness } : { output, reason: otherReason }
     })
@@ -76,8 +77,4 @@ export class Candidates {
   private removeOld(output: ToolOutput): void {
     if (this.old.delete(output)) this.oldTokens -= output.savingsTokens
   }
-}
-
-function byPosition(left: ToolOutput, right: ToolOutput): number {
-  return left.messageIndex - right.messageIndex || left.partIndex - right.partIndex
 }

@@ -15,6 +15,9 @@ const INSTRUCTION_FILES: ReadonlySet<string> = new Set([
   "skill.md",
 ])
 
+/** Common to all of them: most paths are told apart by it. */
+const INSTRUCTION_EXTENSION = ".md"
+
 interface Row {
   reason: KeptReason
   applies: (output: ToolOutput, policy: Policy) => boolean
@@ -54,6 +57,8 @@ export function isEligible(output: ToolOutput, policy: Policy): boolean {
 }
 
 function isInstructionFile(path: string | undefined): boolean {
-  const basename = path?.split(/[/\\]/).at(-1)
-  return basename !== undefined && INSTRUCTION_FILES.has(basename.toLowerCase())
+  if (path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION)
+    return false
+  const basename = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)
+  return INSTRUCTION_FILES.has(basename.toLowerCase())
 }

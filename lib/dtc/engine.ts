@@ -1,5 +1,5 @@
 import { assertOptions } from "./options.ts"
-import { copyPlain, isRecord } from "./plain.ts"
+import { copyPlain, fieldOf, isPlain, withField } from "./plain.ts"
 import { replayRequests, type ChosenSelection, type ReplayOptions, type ReplayResult } from "./replay.ts"
 import type { Selection } from "./select.ts"
 import { countKept, describeSources } from "./sources.ts"
@@ -8,9 +8,12 @@ import type {
   ClearedOutput,
   EstimateOptions,
   History,
+  MarkedMessage,
   Message,
+  Part,
   ProjectOptions,
   Projection,
+  ProjectionPlan,
   ReadOptions,
   SourceMap,
   Stats,
@@ -30,20 +33,22 @@ export type * from "./types.ts"
 export function projectMessages(messages: readonly Message[], options: ProjectOptions): Projection {
   assertOptions(options)
   const copy = copyPlain(messages)
-  const history = copy && readHistory(copy, describeReading(options))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what cannot be copied comes back as it is
-  if (!history) return { messages: copy ?? (messages as Message[]), ...describeUnreadable(options) }
+  if (!copy) return { messages: messages as Message[], ...describeUnreadable(options) }
+  const { marked, ...projection } = planReadable(copy, options)
+  for (const { messageIndex, message } of marked) copy[messageIndex] = message
+  return { messages: copy, ...projection }
+}
 
-  const replay = replayRequests(history, describeReplay(options))
-  applyMarks(copy, replay.cleared, options.now ?? findLatestTime(copy))
-  return {
-    messages: copy,
-    stats: describeStats(options, replay),
-    cleared: replay.cleared.map(describeCleared),
-    requestIndex: replay.requestIndex,
-    ...describeMap(describeSources(history, replay.cleared)),
-    kept: countKept(history.outputs, replay, options.policy),
-  }
+/**
+ * As `projectMessages`, without the copy: whoever owns the messages puts the marked ones in their places. Those are new, down to
+ * the marks; whatever else they hold is shared with the input.
+ *
+ * @throws {TypeError} an invalid policy field or `now`, named in the message.
+ */
+export function planProjection(messages: readonly Message[], options: ProjectOptions): ProjectionPlan {
+  assertOptions(options)
+  return isPlain(messages) ? planReadable(messages, options) : { marked: [], ...describeUnreadable(options) }
 }
 
 /**
@@ -52,8 +57,7 @@ export function projectMessages(messages: readonly Message[], options: ProjectOp
  * stands where only a newer host, or one whose provider family were known, could say what it sends.
  */
 export function describeProjection(messages: readonly Message[], options: ReadOptions = {}): SourceMap | undefined {
-  const copy = copyPlain(messages)
-  const history = copy && readHistory(copy, options)
+  const history = isPlain(messages) ? readHistory(messages, options) : undefined
   return history && describeSources(history, [])
 }
 
@@ -62,9 +66,22 @@ export function describeProjection(messages: readonly Message[], options: ReadOp
  * something that reaches the model cannot be sized. Which outputs a reported size covered only a projection can tell.
  */
 export function estimateMessages(messages: readonly Message[], options: EstimateOptions = {}): number | undefined {
-  const copy = copyPlain(messages)
-  const history = copy && readHistory(copy, options)
+  const history = isPlain(messages) ? readHistory(messages, options) : undefined
   return history && roundUp(estimateHistory(history))
+}
+
+function planReadable(messages: readonly Message[], options: ProjectOptions): ProjectionPlan {
+  const history = readHistory(messages, describeReading(options))
+  if (!history) return { marked: [], ...describeUnreadable(options) }
+  const replay = replayRequests(history, describeReplay(options))
+  return {
+    marked: markMessages(messages, replay.cleared, options.now ?? findLatestTime(messages)),
+    stats: describeStats(options, replay),
+    cleared: replay.cleared.map(describeCleared),
+    requestIndex: replay.requestIndex,
+    ...describeMap(describeSources(history, replay.cleared)),
+    kept: countKept(history.outputs, replay, options.policy),
+  }
 }
 
 function describeReading({ model, policy }: ProjectOptions): ReadOptions {
@@ -84,12 +101,24 @@ function isUsableBudget(inputBudget: number): boolean {
   return Number.isFinite(inputBudget) && inputBudget > 0
 }
 
-/** The one place that writes: into the copy, after everything is decided. */
-function applyMarks(messages: readonly Message[], selections: readonly Selection[], now: number): void {
+/** Marks are written into new messages: what the input holds stays as it is. */
+function markMessages(messages: readonly Message[], selections: readonly Selection[], now: number): MarkedMessage[] {
+  const marked = new Map<number, Part[]>()
   for (const { output } of selections) {
-    const state = messages[output.messageIndex]?.parts[output.partIndex]?.["state"]
-    if (isRecord(state) && isRecord(state["time"])) state["time"]["compacted"] = now
+    const { messageIndex, partIndex } = output
+    const parts = marked.get(messageIndex) ?? [...messages[messageIndex]!.parts]
+    parts[partIndex] = markPart(parts[partIndex]!, now)
+    marked.set(messageIndex, parts)
   }
+  return Array.from(marked, ([messageIndex, parts]) => ({
+    messageIndex,
+    message: withField(messages[messageIndex]!, "parts", parts),
+  }))
+}
+
+function markPart(part: Part, now: number): Part {
+  const state = part["state"]
+  return withField(part, "state", withField(state, "time", withField(fieldOf(state, "time"), "compacted", now)))
 }
 
 function describeStats({ inputBudget }: ProjectOptions, replay: ReplayResult): Stats {
@@ -115,7 +144,7 @@ function describeSkip(inputBudget: number, tokens: number | undefined): Pick<Sta
   return tokens === undefined ? { skipped: "unknown-content" } : {}
 }
 
-function describeUnreadable(options: ProjectOptions): Omit<Projection, "messages"> {
+function describeUnreadable(options: ProjectOptions): Omit<ProjectionPlan, "marked"> {
   const nothing = replayRequests({ segments: [], outputs: [] }, describeReplay(options))
   const stats = describeStats(options, { ...nothing, tokens: undefined })
   return { stats, cleared: [], requestIndex: 0, ...describeMap(undefined), kept: {} }

@@ -159,11 +159,15 @@ export class Meter {
   private findReading(report: UsageReport, level: Level, clearedTokens: number): Anchor | undefined {
     const { promptTokens, promptTokensCachedInside } = report
     const sizes = this.anchor && promptTokensCachedInside ? [promptTokens, promptTokensCachedInside] : [promptTokens]
-    const levels = clearedTokens > 0 ? [level, shift(level, clearedTokens)] : [level]
-    return sizes
-      .flatMap((tokens) => levels.map((described) => ({ tokens, level: described })))
-      .filter((reading) => this.isPlausible(reading))
-      .toSorted((left, right) => this.misfit(left) - this.misfit(right))[0]
+    const levels = [level, shift(level, clearedTokens)]
+    let best: Anchor | undefined
+    for (const tokens of sizes) {
+      for (const described of levels) {
+        const reading = { tokens, level: described }
+        if (this.isPlausible(reading) && (!best || this.misfit(reading) < this.misfit(best))) best = reading
+      }
+    }
+    return best
   }
 
   private isPlausible({ tokens, level }: Anchor): boolean {

@@ -1,14 +1,30 @@
+import { isRecord } from "./plain.ts"
 import type { ToolOutput } from "./types.ts"
 
 /** Tools that only look: the same call with the same output carries nothing that its later copy does not. */
 const LOOKING_TOOLS: ReadonlySet<string> = new Set(["read", "grep", "glob"])
+
+/** What identical looks have in common, cheapest first: a look is split off from others only by as many as it takes. */
+const KEYS: readonly ((output: ToolOutput) => unknown)[] = [
+  ({ tool }) => tool,
+  ({ text }) => text?.length,
+  ({ text }) => text,
+  ({ input }) => canonicalJson(input),
+]
+
+/** Looks that have the first so many keys in common: one, many by their next key, or, where all keys are, oldest first. */
+interface Branch {
+  sole?: ToolOutput | undefined
+  byNextKey?: Map<unknown, Branch>
+  copies?: ToolOutput[]
+}
 
 /**
  * The visible copies of each look, in a growing history. Identical: same tool, same complete input whatever its key order,
  * same exact text. Nested maps keyed by the strings themselves: exact, no joined keys, no hash that could collide.
  */
 export class Copies {
-  private readonly byTool = new Map<string, Map<string, Map<string | undefined, ToolOutput[]>>>()
+  private readonly root: Branch = {}
   private readonly groups = new Map<ToolOutput, ToolOutput[]>()
   private readonly hidden = new Set<ToolOutput>()
   /** Looks that no question has been asked about yet: most histories never come to need their groups. */
@@ -25,7 +41,7 @@ export class Copies {
 
   /** The latest visible copy of a visible output, if that is a later one. */
   findWitness(output: ToolOutput): ToolOutput | undefined {
-    for (const look of this.ungrouped) this.group(look)
+    for (const look of this.ungrouped) this.place(look, this.root, 0)
     this.ungrouped = []
     const group = this.groups.get(output) ?? []
     for (let latest = group.at(-1); latest && this.hidden.has(latest); latest = group.at(-1)) group.pop()
@@ -33,12 +49,29 @@ export class Copies {
     return latest === output ? undefined : latest
   }
 
-  private group(output: ToolOutput): void {
-    const byInput = getOrAdd(this.byTool, output.tool, () => new Map<string, Map<string | undefined, ToolOutput[]>>())
-    const byText = getOrAdd(byInput, canonicalJson(output.input), () => new Map<string | undefined, ToolOutput[]>())
-    const group = getOrAdd(byText, output.text, (): ToolOutput[] => [])
-    group.push(output)
-    this.groups.set(output, group)
+  private place(look: ToolOutput, branch: Branch, depth: number): void {
+    const keyOf = KEYS[depth]
+    if (!keyOf) this.join(look, (branch.copies ??= []))
+    else if (branch.byNextKey)
+      this.place(
+        look,
+        getOrAdd(branch.byNextKey, keyOf(look), () => ({})),
+        depth + 1,
+      )
+    else if (branch.sole) this.split(look, branch, branch.sole, depth)
+    else branch.sole = look
+  }
+
+  private split(look: ToolOutput, branch: Branch, sole: ToolOutput, depth: number): void {
+    branch.byNextKey = new Map()
+    branch.sole = undefined
+    this.place(sole, branch, depth)
+    this.place(look, branch, depth)
+  }
+
+  private join(look: ToolOutput, copies: ToolOutput[]): void {
+    copies.push(look)
+    this.groups.set(look, copies)
   }
 }
 
@@ -52,9 +85,10 @@ function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Valu
 
 /** JSON with sorted keys: equal for equal inputs. Plain data only. */
 function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, field: unknown) =>
-    typeof field === "object" && field !== null && !Array.isArray(field)
-      ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : field,
-  )
+  return JSON.stringify(value, (_key, field: unknown) => (isRecord(field) ? sortKeys(field) : field))
+}
+
+function sortKeys(record: Record<string, unknown>): Record<string, unknown> {
+  const keys = Object.keys(record).toSorted()
+  return Object.fromEntries(keys.map((key) => [key, record[key]]))
 }

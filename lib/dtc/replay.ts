@@ -1,6 +1,6 @@
 import { Candidates } from "./candidates.ts"
 import { Meter } from "./meter.ts"
-import { orderByWorth, planBatch, type Selection } from "./select.ts"
+import { mayFree, orderByWorth, planBatch, type Pressure, type Selection } from "./select.ts"
 import { RecentSteps } from "./steps.ts"
 import type { History, Policy, Segment, ToolOutput } from "./types.ts"
 
@@ -175,11 +175,12 @@ class Replay {
     if (tokens <= targetTokens) return []
     const { slope } = this.meter
     const clearAtLeastRatio = this.stable ? (this.options.policy.clearAtLeastRatio ?? 0) : 0
-    return planBatch(this.candidates.describe("aged"), {
+    const pressure: Pressure = {
       excessTokens: (tokens - targetTokens) / slope,
       overflowTokens: (tokens - budgetTokens) / slope,
       leastTokens: (historyTokens * clearAtLeastRatio) / slope,
-    })
+    }
+    return mayFree(this.candidates.tokens, pressure) ? planBatch(this.candidates.describe("aged"), pressure) : []
   }
 
   /**
@@ -202,11 +203,14 @@ class Replay {
   }
 
   private clear(selection: Selection): void {
-    const { output } = selection
+    const { output, reason, witness } = selection
+    const { requestIndex, meter } = this
     this.cleared.set(output, {
-      ...selection,
-      requestIndex: this.requestIndex,
-      savedTokens: output.savingsTokens * this.meter.slope,
+      output,
+      reason,
+      witness,
+      requestIndex,
+      savedTokens: output.savingsTokens * meter.slope,
     })
     this.candidates.remove(output)
     this.carriedTokens += output.savingsTokens

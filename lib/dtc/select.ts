@@ -4,7 +4,7 @@ export interface Selection {
   output: ToolOutput
   reason: ClearReason
   /** Redundant outputs only. */
-  witness?: ToolOutput
+  witness?: ToolOutput | undefined
 }
 
 /** How much too large a request is, in tokens of the base estimate, as savings are. */
@@ -39,6 +39,13 @@ export function planBatch(candidates: readonly Selection[], pressure: Pressure):
   const batchTokens = sumSavings(batch)
   const bringsInside = overflowTokens > 0 && batchTokens >= overflowTokens
   return batchTokens >= leastTokens || bringsInside ? batch : []
+}
+
+/** Whether candidates that free so many tokens in all may make a batch. Most requests that wait are answered by this alone. */
+export function mayFree(tokens: number, { excessTokens, overflowTokens, leastTokens }: Pressure): boolean {
+  const suffices = tokens >= excessTokens && tokens >= leastTokens * RELIEF_SHARE
+  const bringsInside = overflowTokens > 0 && tokens >= overflowTokens
+  return suffices || tokens >= leastTokens || bringsInside
 }
 
 /** Redundant ones first; within both, the order that was given. */

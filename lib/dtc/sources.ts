@@ -1,6 +1,7 @@
 import { findKeptReason } from "./eligibility.ts"
 import type {
   CompactionSource,
+  HistorySource,
   KeptCounts,
   Origin,
   Policy,
@@ -83,10 +84,10 @@ class SourceWriter {
   addResults(origin: Origin): void {
     const { answers } = origin
     if (answers.length === 0) return
-    const place = this.describePlace(origin, "tool", answers)
-    const [toolCallId, ...others] = place.repairedCallIds ?? []
+    const row = this.describeRow(origin, "tool", answers)
+    const [toolCallId, ...others] = row.repairedCallIds ?? []
     const repairsAll = toolCallId !== undefined && others.length + 1 === answers.length
-    this.sources.push(repairsAll ? { type: "tool-repair", toolCallId, ...place } : { type: "history", ...place })
+    this.sources.push(repairsAll ? { ...row, type: "tool-repair", toolCallId } : row)
   }
 
   /** After the last step of a stored message. */
@@ -98,10 +99,10 @@ class SourceWriter {
   }
 
   private describeMessage(origin: Origin): Source {
-    const place = this.describePlace(origin, origin.step === undefined ? "user" : "assistant", origin.answersInside)
+    if (origin.kind === "added") return this.describeAdded(origin)
+    const row = this.describeRow(origin, origin.step === undefined ? "user" : "assistant", origin.answersInside)
     const checkpoint = this.findCheckpoint(origin)
-    if (checkpoint) return { type: "compaction", ...checkpoint, ...place }
-    return origin.kind === "added" ? this.describeAdded(origin) : { type: "history", ...place }
+    return checkpoint ? { ...row, type: "compaction", ...checkpoint } : row
   }
 
   private describeAdded({ messageIndex, messageID }: Origin): Source {
@@ -116,18 +117,15 @@ class SourceWriter {
     return checkpointID === undefined ? this.latestCheckpoint : this.checkpoints.get(checkpointID)
   }
 
-  private describePlace(origin: Origin, role: SourcePlace["role"], answers: readonly ToolOutput[]): SourcePlace {
+  private describeRow(origin: Origin, role: SourcePlace["role"], answers: readonly ToolOutput[]): HistorySource {
     const { messageIndex, messageID, step } = origin
-    const cleared = answers.filter((output) => this.isCleared(output)).map(describeOutput)
-    const repaired = answers.filter(({ facts }) => facts.outcome === "unfinished").map(({ callID }) => callID)
-    return {
-      messageIndex,
-      messageID,
-      role,
-      ...(step !== undefined && { step }),
-      ...(cleared.length > 0 && { cleared }),
-      ...(repaired.length > 0 && { repairedCallIds: repaired }),
+    const row: HistorySource = { type: "history", messageIndex, messageID, role }
+    if (step !== undefined) row.step = step
+    for (const output of answers) {
+      if (this.isCleared(output)) (row.cleared ??= []).push(describeOutput(output))
+      if (output.facts.outcome === "unfinished") (row.repairedCallIds ??= []).push(output.callID)
     }
+    return row
   }
 
   private isCleared(output: ToolOutput): boolean {

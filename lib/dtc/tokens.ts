@@ -1,3 +1,4 @@
+import { isRecord } from "./plain.ts"
 import { judgeTokens } from "./text-rate.ts"
 
 /** The least that a text is taken for is a token for four UTF-8 bytes; no tokenizer makes more tokens than bytes. */
@@ -33,6 +34,6 @@ function jsonBytes(value: unknown): number {
   if (typeof value !== "object" || value === null) return String(value).length
   let bytes = 1
   if (Array.isArray(value)) for (const item of value) bytes += jsonBytes(item) + 1
-  else for (const [key, field] of Object.entries(value)) bytes += utf8Bytes(key) + 4 + jsonBytes(field)
+  else if (isRecord(value)) for (const key of Object.keys(value)) bytes += utf8Bytes(key) + 4 + jsonBytes(value[key])
   return Math.max(bytes, "{}".length)
 }

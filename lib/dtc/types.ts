@@ -82,9 +82,24 @@ export interface ProjectOptions {
   now?: number
 }
 
-export interface Projection {
+export interface Projection extends ProjectionFindings {
   /** A copy of the messages, equal but for an added `state.time.compacted` on the cleared outputs. */
   messages: Message[]
+}
+
+export interface ProjectionPlan extends ProjectionFindings {
+  /** The messages that change, with their marks. */
+  marked: MarkedMessage[]
+}
+
+export interface MarkedMessage {
+  /** Index into the messages. */
+  messageIndex: number
+  message: Message
+}
+
+/** What a projection has found out. */
+export interface ProjectionFindings {
   stats: Stats
   /** In the order in which they were chosen. */
   cleared: ClearedOutput[]

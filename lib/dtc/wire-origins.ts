@@ -79,8 +79,8 @@ function sendsMessage({ message, parts, rendered, context }: StepParts): Certain
 /** Whether it holds for some part: true for one that is certain, else uncertain for one that is. */
 function findCertainty(parts: readonly Part[], holds: (part: Part, index: number) => Certainty): Certainty {
   let certainty: Certainty = false
-  for (const [index, part] of parts.entries()) {
-    const found = holds(part, index)
+  for (let index = 0; index < parts.length; index++) {
+    const found = holds(parts[index]!, index)
     if (found) return true
     if (found === undefined) certainty = undefined
   }
@@ -150,9 +150,9 @@ const NO_ANSWERS: Answers = { answers: [], answersInside: [] }
 /** The result of a tool that the provider ran stands beside its call. */
 function findAnswers({ parts, outputs }: StepParts): Answers {
   if (outputs.length === 0) return NO_ANSWERS
+  if (!parts.some(isProviderExecuted)) return { answers: outputs, answersInside: [] }
   const tools = parts.filter(({ type }) => type === "tool")
   const isInside = (_output: ToolOutput, index: number): boolean => isProviderExecuted(tools[index])
-  if (!outputs.some(isInside)) return { answers: outputs, answersInside: [] }
   return {
     answers: outputs.filter((output, index) => !isInside(output, index)),
     answersInside: outputs.filter(isInside),

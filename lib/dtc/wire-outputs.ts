@@ -75,9 +75,11 @@ function hasLoadedInstructions(metadata: unknown): boolean {
 }
 
 function hasAttachments(part: Part, state: Record<string, unknown>): boolean {
-  return [part, state, part["metadata"], state["metadata"]].some(
-    (holder) => isRecord(holder) && !isAbsentOrEmpty(holder["attachments"]),
-  )
+  return attaches(part) || attaches(state) || attaches(part["metadata"]) || attaches(state["metadata"])
+}
+
+function attaches(holder: unknown): boolean {
+  return isRecord(holder) && !isAbsentOrEmpty(holder["attachments"])
 }
 
 function isProviderExecuted(metadata: unknown): boolean {

@@ -49,7 +49,11 @@ function readUsage(tokens: unknown): Usage | undefined {
 }
 
 function isUsage(usage: Record<keyof Usage, unknown>): usage is Usage {
-  return Object.values(usage).every((count) => typeof count === "number" && count >= 0 && count <= MOST_TOKENS)
+  return Object.values(usage).every(isCount)
+}
+
+function isCount(count: unknown): boolean {
+  return typeof count === "number" && count >= 0 && count <= MOST_TOKENS
 }
 
 function findPromptTokens({ input, output, reasoning, cacheRead, cacheWrite, total }: Usage): number {

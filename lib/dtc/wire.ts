@@ -34,10 +34,10 @@ export function readHistory(messages: readonly Message[], options: ReadOptions =
   const origins: Origin[] = []
   for (const [messageIndex, message] of messages.entries()) {
     const reading: MessageReading = { messageIndex, firstSegment: segments.length, windowStart, rules }
-    for (const { segment, outputs: found, origin } of readSteps(message, reading)) {
-      segments.push(segment)
-      origins.push(origin)
-      for (const output of found) outputs.push(output)
+    for (const step of readSteps(message, reading)) {
+      segments.push(step.segment)
+      origins.push(step.origin)
+      for (const output of step.outputs) outputs.push(output)
     }
   }
   return { segments, outputs, origins }
@@ -58,10 +58,10 @@ export function findRequestedModel(messages: readonly Message[]): Model | undefi
 
 /** The one that the host answers: by creation time, then id. */
 export function findLatestUser(messages: readonly Message[]): Message | undefined {
-  return messages
-    .filter(({ info }) => info.role === "user")
-    .toSorted(byCreation)
-    .at(-1)
+  let latest: Message | undefined
+  for (const message of messages)
+    if (message.info.role === "user" && (!latest || byCreation(message, latest) > 0)) latest = message
+  return latest
 }
 
 /** The largest time in the history, in milliseconds; at least 1. */
@@ -135,9 +135,10 @@ function readStep(
   const rendered: Rendered[] = []
   const segment = emptySegment(info.role)
   let saidTokens = 0
-  for (const [index, part] of parts.entries()) {
-    const place = { ...start, partIndex: start.partIndex + index }
-    const output = part.type === "tool" ? readOutput(part, place, sendsOutputs) : undefined
+  let { partIndex } = start
+  for (const part of parts) {
+    const output = part.type === "tool" ? readOutput(part, { ...start, partIndex }, sendsOutputs) : undefined
+    partIndex++
     if (output) outputs.push(output)
     const own = sent ? renderPart(info.role, part, context) : "nothing"
     rendered.push(own)

@@ -4,11 +4,15 @@ import { fieldOf, isRecord } from "../dtc/plain.ts"
 import type { HostClient, ToolDefinition } from "../host.ts"
 import { describeArguments, readCount, readText } from "./arguments.ts"
 import { describePage } from "./page.ts"
-import { plural } from "./wording.ts"
+import { plural, shorten } from "./wording.ts"
 
 const DEADLINE_MS = 10_000
 const LISTED_MATCHES = 20
-const SHOWN_INPUT_CHARACTERS = 160
+const LISTED_TOOLS = 12
+const SHOWN_CHARACTERS = 160
+
+/** A time that can be written as a date. */
+const LARGEST_TIME_MS = 8.64e15
 
 const DESCRIPTION =
   "Returns the original of one tool output that this conversation shows as [Old tool result content cleared]. It reads " +
@@ -124,22 +128,40 @@ function describeStored(placeholder: Placeholder, sessionID: string, message: un
     ...placeholder,
     input: fieldOf(state, "input"),
     output,
-    ...(typeof calledAt === "number" && { calledAt }),
+    ...(isTime(calledAt) && { calledAt }),
   }
 }
 
-/** In one of the input's texts, or in the input as JSON. */
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Math.abs(value) <= LARGEST_TIME_MS
+}
+
+/** In one of the input's texts, at any depth, or in the input as JSON. An empty text is in every input. */
 function holdsText(input: unknown, text: string): boolean {
-  if (typeof input === "string") return input.includes(text)
-  if (describeInput(input).includes(text)) return true
-  return typeof input === "object" && input !== null && Object.values(input).some((field) => holdsText(field, text))
+  return listTexts(input).some((one) => one.includes(text)) || describeInput(input).includes(text)
+}
+
+/** A list instead of recursion: nothing bounds how deep an input is. */
+function listTexts(input: unknown): string[] {
+  const texts: string[] = []
+  const open: unknown[] = [input]
+  while (open.length > 0) {
+    const value = open.pop()
+    if (typeof value === "string") texts.push(value)
+    else if (typeof value === "object" && value !== null) for (const field of Object.values(value)) open.push(field)
+  }
+  return texts
 }
 
 function describeNone(placeholders: readonly Placeholder[], missingCount: number): string {
   const missing = missingCount > 0 ? `${missingCount} that could match are not stored in this session any more. ` : ""
   const counts = new Map<string, number>()
   for (const { tool } of placeholders) counts.set(tool, (counts.get(tool) ?? 0) + 1)
-  const tools = [...counts].map(([tool, count]) => `${tool} (${count})`).join(", ")
+  const listed = [...counts]
+    .slice(0, LISTED_TOOLS)
+    .map(([tool, count]) => `${shorten(tool, SHOWN_CHARACTERS)} (${count})`)
+  const others = counts.size > listed.length ? ` and ${counts.size - listed.length} other tools` : ""
+  const tools = `${listed.join(", ")}${others}`
   return `No cleared output of this session's last request matches. ${missing}Cleared are outputs of ${tools}. Give less, or another part of the input.`
 }
 
@@ -157,15 +179,19 @@ function listMatches(matches: readonly StoredOutput[]): string {
 
 function describeMatch({ callID, tool, input, output = "", calledAt, witnessCallID }: StoredOutput): string {
   const when = calledAt === undefined ? "" : `, ${new Date(calledAt).toISOString()}`
-  const same = witnessCallID === undefined ? "" : `; the identical output of ${witnessCallID} came later`
+  const same =
+    witnessCallID === undefined
+      ? ""
+      : `; the identical output of ${shorten(witnessCallID, SHOWN_CHARACTERS)} came later`
   const size = `${plural(output.split("\n").length, "line")}, ${Buffer.byteLength(output)} bytes`
-  return `- callID ${callID}: ${tool} ${shorten(describeInput(input))} (${size}${when}${same})`
+  return `- callID ${shorten(callID, SHOWN_CHARACTERS)}: ${shorten(tool, SHOWN_CHARACTERS)} ${shorten(describeInput(input), SHOWN_CHARACTERS)} (${size}${when}${same})`
 }
 
+/** Empty also for an input that is nested too deeply to be written down. */
 function describeInput(input: unknown): string {
-  return JSON.stringify(input) ?? ""
-}
-
-function shorten(text: string): string {
-  return text.length <= SHOWN_INPUT_CHARACTERS ? text : `${text.slice(0, SHOWN_INPUT_CHARACTERS)}…`
+  try {
+    return JSON.stringify(input) ?? ""
+  } catch {
+    return ""
+  }
 }

@@ -2,7 +2,7 @@ import type { Dispatches, Placeholder, RequestRecord } from "../dispatches.ts"
 import type { KeptCounts, Source, SourceMap, Stats } from "../dtc/types.ts"
 import type { ToolDefinition } from "../host.ts"
 import type { SkipReason } from "../request.ts"
-import { plural } from "./wording.ts"
+import { plural, shorten } from "./wording.ts"
 
 const LISTED_OUTPUTS = 12
 const LISTED_MESSAGES = 20
@@ -29,7 +29,7 @@ export function createStatusTool({ dispatches, recall }: { dispatches: Dispatche
 function describeRecord(record: RequestRecord, recall: boolean): string {
   const { key, skipped, stats, kept, placeholders } = record
   return [
-    `Last request of this session, to ${shorten(`${key.providerID ?? "?"}/${key.modelID ?? "?"}`)}:`,
+    `Last request of this session, to ${shortenName(`${key.providerID ?? "?"}/${key.modelID ?? "?"}`)}:`,
     ...(skipped ? [`Nothing was done to it: ${SKIPPED[skipped]}.`] : []),
     ...(stats ? describeSizes(stats, record) : []),
     ...describeCleared(record),
@@ -105,9 +105,9 @@ const CLEARED: Readonly<Record<Placeholder["reason"], string>> = {
 }
 
 function describePlaceholder({ tool, callID, reason, witnessCallID, savedTokens }: Placeholder): string {
-  const same = witnessCallID === undefined ? "" : `, the identical output of ${shorten(witnessCallID)} came later`
+  const same = witnessCallID === undefined ? "" : `, the identical output of ${shortenName(witnessCallID)} came later`
   const size = savedTokens === undefined ? "" : `, ${tokens(savedTokens)}`
-  return `  ${shorten(tool)} ${shorten(callID)}: ${CLEARED[reason]}${size}${same}`
+  return `  ${shortenName(tool)} ${shortenName(callID)}: ${CLEARED[reason]}${size}${same}`
 }
 
 const KEPT: Readonly<Record<string, string>> = {
@@ -182,6 +182,6 @@ function tokens(count: number): string {
   return `${Math.round(count).toLocaleString("en-US")} tokens`
 }
 
-function shorten(name: string): string {
-  return name.length <= SHOWN_NAME_CHARACTERS ? name : `${name.slice(0, SHOWN_NAME_CHARACTERS)}…`
+function shortenName(name: string): string {
+  return shorten(name, SHOWN_NAME_CHARACTERS)
 }

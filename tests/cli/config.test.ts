@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
 import test from "node:test"
 import { createTerminal } from "./terminal.ts"
 
@@ -16,6 +17,26 @@ test("config shows each value with the place that set it", async (t) => {
   assert.deepEqual(rowOf("notify"), ["notify", '"off"', "default"])
   assert.ok(out.startsWith(`Configuration in ${terminal.at("project")}\n`))
   assert.ok(out.includes(`Layers, later ones win:\n  global: ${global}\n  project: ${project}\n`))
+})
+
+test("without any file the rows are the README's table of settings", async (t) => {
+  const { out } = await createTerminal(t).run("config")
+  const rows = out.split("\n").flatMap((line) => (line.endsWith("  default") ? [line.split(/ {2,}/).slice(0, 2)] : []))
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
+  const table = [...readme.matchAll(/^\| `([\w.]+)` +\| [^|]+ \| `([^`]+)` +\|/gm)].map(([, key, value]) => [
+    key,
+    value,
+  ])
+  assert.ok(table.length > 10)
+  assert.deepEqual(rows, table)
+})
+
+test("models that some layer sets are listed one by one", async (t) => {
+  const terminal = createTerminal(t)
+  terminal.write("project/.opencode/dcp.jsonc", '{ "models": { "a/b": { "calibrate": false } } }')
+  const { out } = await terminal.run("config")
+  assert.match(out, /^models\["a\/b"\]\.calibrate +false +\S+dcp\.jsonc:1:24$/m)
+  assert.doesNotMatch(out, /^models /m)
 })
 
 test("config takes a directory, relative to the current one", async (t) => {

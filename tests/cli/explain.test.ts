@@ -274,6 +274,40 @@ test("the text shows each request with its bar, each batch, each cleared output 
   const { code, out, err } = await terminal.run("explain", file, "--limit", LIMIT)
   assert.deepEqual([code, err], [0, ""])
   assert.equal(out, readFileSync(new URL("explain.expected.txt", import.meta.url), "utf8"))
+  for (const line of out.split("\n")) assert.ok(line.length <= 120, line)
+})
+
+test("with --all each request has its row", async (t) => {
+  const terminal = start(t)
+  const { code, out } = await terminal.run(
+    "explain",
+    terminal.write("session.json", exported(READS)),
+    "--limit",
+    LIMIT,
+    "--all",
+  )
+  const expected = readFileSync(new URL("explain.expected.txt", import.meta.url), "utf8")
+  const rows = [
+    "      2    1,531  1,531  ██████                  │",
+    "      3    4,269  4,269  ████████████████        │",
+    "      4    4,292  4,292  ████████████████        │",
+    "      5    5,813  5,813  █████████████████████   │",
+  ]
+  assert.deepEqual([code, out], [0, expected.replace("… 4 requests without a change", rows.join("\n"))])
+})
+
+test("a session of four hundred requests is read in a screen or two", async (t) => {
+  const terminal = start(t)
+  const long = session(
+    user("go"),
+    ...Array.from({ length: 400 }, (_, index) => step(bash(`ls ${index % 3}`, tokens(40, `${index}`)))),
+  )
+  const run = (...args: string[]) => terminal.run("explain", terminal.write("long.json", long), ...args)
+  const { out } = await run("--limit", "100000,9000")
+  assert.match(out, /\n… 398 requests without a change\n +400 /)
+  assert.ok(out.split("\n").length < 30)
+  const { out: all } = await run("--limit", "100000,9000", "--all")
+  assert.ok(all.split("\n").length > 410)
 })
 
 test("standard input and a plain array of messages are read too", async (t) => {
@@ -351,9 +385,13 @@ test("a missing file, a directory, a page that cannot be written, limits that le
   const terminal = createTerminal(t)
   const file = terminal.write("session.json", READS)
   const lines: [args: string[], line: RegExp][] = [
-    [["missing.json"], /missing\.json cannot be read: no such file\n$/],
+    [["missing.json"], /missing\.json cannot be read: no such file or directory\n$/],
+    [[`${file}/x`], /session\.json\/x cannot be read: a part of its path is no directory\n$/],
+    [["x".repeat(300)], /cannot be read: the name is too long\n$/],
     [["."], /\. is a directory: expected the file that an export was written to\n$/],
-    [[file, "--html", "missing/page.html"], /missing\/page\.html cannot be written: ENOENT\n$/],
+    [[file, "--html", "missing/page.html"], /missing\/page\.html cannot be written: no such file or directory\n$/],
+    [[file, "--html", "."], /\. cannot be written: it is a directory\n$/],
+    [[file, "--dir", "missing"], /missing is no directory\n$/],
     [[file, "--limit", "100,200"], /the limits of lab\/lab-1 leave nothing for input\n$/],
   ]
   for (const [args, line] of lines) {

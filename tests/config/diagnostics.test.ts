@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { chmodSync, mkdirSync, symlinkSync } from "node:fs"
-import { test } from "node:test"
+import fs, { appendFileSync, chmodSync, mkdirSync, symlinkSync, type PathLike } from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
+import { test, type TestContext } from "node:test"
 import { LARGEST_FILE_BYTES } from "../../lib/config/disk.ts"
 import { describeExpected, type SchemaNode } from "../../lib/config/expected.ts"
 import { OPTIONS_FILE } from "../../lib/config/load.ts"
@@ -94,7 +95,17 @@ const cases: [layer: string, diagnostics: string[]][] = [
   ],
   ['{ "a b": 1 }', ['1:3 ["a b"]: unknown key, expected one of $schema, enabled, debug, dtc, tool, notify, models']],
   ['{ "dtc": { "tailTurns": 2 } }', ["1:12 dtc.tailTurns: this option does nothing here: use dtc.protectRecentSteps"]],
-  ['{ "debug": 1,\n\n "debug": 2 }', ["3:2 debug: expected true or false"]],
+  [
+    '{ "debug": 1,\n\n "debug": 2 }',
+    ["3:2 debug: expected true or false", "3:2 debug: duplicate key, it replaces the one in line 1"],
+  ],
+  [
+    '{ "x": [[[[[1]]]], { "y": { "z": { "deep": { "deeper": [1] } } } }],\n "debug": 3 }',
+    [
+      "1:3 x: unknown key, expected one of $schema, enabled, debug, dtc, tool, notify, models",
+      "2:2 debug: expected true or false",
+    ],
+  ],
   ['{ "tol": 1,\n "enabled": 3 }', ["1:3 tol: unknown key, did you mean tool?", "2:2 enabled: expected true or false"]],
   ['{ "enabled": 3,\n "tol": 1 }', ["1:3 enabled: expected true or false", "2:2 tol: unknown key, did you mean tool?"]],
   ["", ["1:1: does not parse, expected a value"]],
@@ -107,9 +118,11 @@ const cases: [layer: string, diagnostics: string[]][] = [
   ['{ "debug": "x }', ["1:12: does not parse, expected a closing double quote"]],
   ["{} {}", ["1:4: does not parse, expected the end of the file"]],
   ["{ /*", ["1:3: does not parse, expected the end of the comment"]],
-  ["[]", [": array, expected an object"]],
-  ["null", [": null, expected an object"]],
-  ["1", [": number, expected an object"]],
+  ["[]", ["1:1: array, expected an object"]],
+  ["// first\r\n  [1, 2] // last", ["2:3: array, expected an object"]],
+  ["\n\nnull", ["3:1: null, expected an object"]],
+  ["1", ["1:1: number, expected an object"]],
+  ['"text"', ["1:1: string, expected an object"]],
 ]
 for (const [layer, expected] of cases)
   test(`the layer ${JSON.stringify(layer)} is answered with ${JSON.stringify(expected)}`, async (t) => {
@@ -119,10 +132,69 @@ for (const [layer, expected] of cases)
     const lines = diagnostics.map(describeDiagnostic)
     assert.deepEqual(
       lines,
-      expected.map((line) => (line.startsWith(":") ? `${file}${line}` : `${file}:${line}`)),
+      expected.map((line) => `${file}:${line}`),
     )
     assert.deepEqual(config, (await sandbox.load({ directory: sandbox.at("home") })).config, "nothing of it counts")
   })
+
+/** Layer, its duplicates as `line:column key: line before`, and what counts in the end. */
+const duplicates: [layer: string, duplicates: string[], counts: object][] = [
+  ['{ "debug": true,\n "debug": false }', ["2:2 debug: 1"], { debug: false }],
+  ['{ "debug": false, "debug": true }', ["1:19 debug: 1"], { debug: true }],
+  ['{ "debug": 1,\n "debug": 2,\n "debug": true }', ["2:2 debug: 1", "3:2 debug: 2"], { debug: true }],
+  [
+    '{ "dtc": { "targetRatio": 0.1,\n "targetRatio": 0.2 } }',
+    ["2:2 dtc.targetRatio: 1"],
+    { dtc: { targetRatio: 0.2 } },
+  ],
+  [
+    '{ "dtc": { "targetRatio": 0.1, "protectRecentSteps": 9 },\n "dtc": { "targetRatio": 0.2 } }',
+    ["2:2 dtc: 1"],
+    { dtc: { targetRatio: 0.2, protectRecentSteps: 4 } },
+  ],
+  [
+    '{ "models": { "a/b": { "targetRatio": 0.1 },\n "c/d": {},\n "a/b": { "calibrate": false } } }',
+    ['3:2 models["a/b"]: 1'],
+    { models: { "a/b": { calibrate: false } } },
+  ],
+  [
+    '{ "models": { "a/b": { "limit": { "context": 9, "output": 1,\n "context": 8 } } } }',
+    ['2:2 models["a/b"].limit.context: 1'],
+    { models: { "a/b": { limit: { context: 8, output: 1 } } } },
+  ],
+  ['{ "tool": { "enabled": true }, "enabled": true, "dtc": { "enabled": true } }', [], { enabled: true }],
+  ['{ "dtc": {},\n "\\u0064tc": { "targetRatio": 0.2 } }', ["2:2 dtc: 1"], { dtc: { targetRatio: 0.2 } }],
+]
+for (const [layer, expected, counts] of duplicates)
+  test(`of a key that stands twice the last counts, and the file's line is told: ${layer}`, async (t) => {
+    const sandbox = createSandbox(t)
+    const file = sandbox.write(PROJECT, layer)
+    const { config, diagnostics } = await sandbox.load()
+    assert.deepEqual(
+      diagnostics.map(describeDiagnostic),
+      expected.map((line) => `${file}:${line.replace(": ", ": duplicate key, it replaces the one in line ")}`),
+    )
+    assert.ok(diagnostics.every(({ kind }) => kind === "duplicate-key"))
+    assert.deepEqual(pick(config, counts), counts)
+  })
+
+/** The part of a value that has another's keys. */
+function pick(value: unknown, keys: unknown): unknown {
+  if (typeof keys !== "object" || keys === null) return value
+  return Object.fromEntries(
+    Object.entries(keys).map(([key, inner]) => [key, pick(Reflect.get(Object(value), key), inner)]),
+  )
+}
+
+test("duplicates beside other mistakes are bounded with them, and all are counted", async (t) => {
+  const sandbox = createSandbox(t)
+  const file = sandbox.write(PROJECT, `{ "x": 1,\n${'"debug": true,\n'.repeat(50_000)} }`)
+  const { config, diagnostics } = await sandbox.load()
+  assert.equal(config.debug, true)
+  assert.equal(diagnostics.length, 101)
+  assert.deepEqual(diagnostics.at(-1), { kind: "too-many-problems", file, message: "49900 further problems" })
+  assert.deepEqual(diagnostics[0]?.kind, "unknown-key")
+})
 
 test("an invalid field keeps the lower layer's value and its siblings count", async (t) => {
   const sandbox = createSandbox(t)
@@ -282,6 +354,123 @@ test("a named pipe does not hold up the start", { timeout: 10_000 }, async (t) =
   )
 })
 
+/** What stands at the path changes right after it has been looked at. */
+function changeAfterLook(t: TestContext, file: string, change: () => void): void {
+  const look = fs.promises.stat
+  t.mock.method(fs.promises, "stat", async (place: PathLike) => {
+    const stats = await look(place)
+    if (place === file) change()
+    return stats
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+}
+
+const changes: [title: string, change: (file: string) => void, kind: string, message: RegExp][] = [
+  [
+    "grows",
+    (file) => appendFileSync(file, " ".repeat(LARGEST_FILE_BYTES)),
+    "too-large",
+    /^more than 1048576 bytes, expected at most 1048576 bytes$/,
+  ],
+  ["becomes a device without end", linkTo("/dev/zero"), "too-large", /^more than 1048576 bytes/],
+  ["becomes a pipe that nobody writes", becomePipe, "parse-error", /expected a value$/],
+  ["becomes a directory", becomeDirectory, "unreadable", /^cannot be read \(EISDIR\)/],
+  ["goes away", (file) => fs.rmSync(file), "unreadable", /^cannot be read \(ENOENT\)/],
+]
+for (const [title, change, kind, message] of changes)
+  test(`a file that ${title} while it is read is one diagnostic, in little time`, { timeout: 10_000 }, async (t) => {
+    const sandbox = createSandbox(t)
+    sandbox.write(GLOBAL, marked(11))
+    const file = sandbox.write(PROJECT, marked(12))
+    changeAfterLook(t, file, () => change(file))
+    const { config, diagnostics } = await sandbox.load()
+    assert.equal(config.dtc.protectRecentSteps, 11)
+    assert.deepEqual(
+      diagnostics.map((each) => [each.kind, each.file]),
+      [[kind, file]],
+    )
+    assert.match(diagnostics[0]?.message ?? "", message)
+  })
+
+function linkTo(target: string): (file: string) => void {
+  return (file) => {
+    fs.rmSync(file)
+    symlinkSync(target, file)
+  }
+}
+
+function becomePipe(file: string): void {
+  fs.rmSync(file)
+  execFileSync(MAKE_PIPE, [file])
+}
+
+function becomeDirectory(file: string): void {
+  fs.rmSync(file)
+  mkdirSync(file)
+}
+
+test("a file that grows within bounds is read whole", async (t) => {
+  const sandbox = createSandbox(t)
+  const file = sandbox.write(PROJECT, '{ "debug": true }')
+  changeAfterLook(t, file, () => appendFileSync(file, `\n// ${"grown ".repeat(100_000)}\n/* unfinished`))
+  const [diagnostic] = (await sandbox.load()).diagnostics
+  assert.deepEqual([diagnostic?.kind, diagnostic?.line], ["parse-error", 3])
+})
+
+test("no handle stays open, whatever a file is", { timeout: 20_000 }, async (t) => {
+  const sandbox = createSandbox(t)
+  sandbox.write(GLOBAL, marked(11))
+  mkdirSync(sandbox.at(PROJECT), { recursive: true })
+  const opened: { fd: number }[] = []
+  const open = fs.promises.open
+  t.mock.method(fs.promises, "open", async (...args: Parameters<typeof open>) => {
+    const handle = await open(...args)
+    opened.push(handle)
+    return handle
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+  changeAfterLook(t, sandbox.at(GLOBAL), () => becomeDirectory(sandbox.at(GLOBAL)))
+  await sandbox.load()
+  await sandbox.load({ env: { OPENCODE_CONFIG_DIR: sandbox.at("home/.config/opencode") } })
+  assert.ok(opened.length > 0)
+  assert.deepEqual(
+    opened.filter(({ fd }) => fd !== -1),
+    [],
+  )
+})
+
+test("a file behind a link is read as settings, and nothing of its values is told", async (t) => {
+  const sandbox = createSandbox(t)
+  const secrets: [content: string, kinds: string[]][] = [
+    ["root:SECRET:0:0:root:/root:/bin/sh\n", ["parse-error"]],
+    ['{ "debug": "SECRET", "$schema": ["SECRET"], "models": { "a/b": "SECRET" } }', Array(3).fill("invalid-value")],
+    ['["SECRET"]', ["not-an-object"]],
+    ['"SECRET"', ["not-an-object"]],
+    ['{ "token": "SECRET", "deep": { "token": "SECRET" } }', ["unknown-key", "unknown-key"]],
+  ]
+  for (const [index, [content, kinds]] of secrets.entries()) {
+    const secret = sandbox.write(`secret-${index}`, content)
+    const project = sandbox.at(`home/project-${index}`)
+    mkdirSync(`${project}/.opencode`, { recursive: true })
+    symlinkSync(`../../../secret-${index}`, `${project}/.opencode/dcp.jsonc`)
+    const loaded = await sandbox.load({ directory: project })
+    assert.deepEqual(
+      loaded.diagnostics.map(({ kind }) => kind),
+      kinds,
+    )
+    assert.ok(!JSON.stringify(loaded).includes("SECRET"))
+    assert.deepEqual(fs.readFileSync(secret, "utf8"), content)
+  }
+})
+
 test(
   "a file full of mistakes gives a page of diagnostics and a count, in little time",
   { timeout: 10_000 },
@@ -325,8 +514,9 @@ for (const [title, options] of oddOptions)
   test(`options that are ${title} are one diagnostic`, async (t) => {
     const { config, diagnostics, layers } = await createSandbox(t).load({ options })
     assert.deepEqual(
-      diagnostics.map(({ kind, file, expected }) => ({ kind, file, expected })),
+      diagnostics.map(({ message: _message, ...diagnostic }) => diagnostic),
       [{ kind: "not-an-object", file: OPTIONS_FILE, expected: "an object" }],
+      "a text that nobody wrote has no lines",
     )
     assert.deepEqual(layers, [{ source: "options", file: OPTIONS_FILE, used: false }])
     assert.equal(config.enabled, true)

@@ -32,6 +32,10 @@ test("without any layer every key has the schema's default", async (t) => {
   })
   assert.deepEqual({ layers, diagnostics }, { layers: [], diagnostics: [] })
   assert.ok(origins.every((origin) => origin.file === undefined))
+  assert.deepEqual(origins.slice(-2), [
+    { key: "notify", value: "off" },
+    { key: "models", value: {} },
+  ])
 })
 
 test("the layers win in order: global, config directory, project, options", async (t) => {

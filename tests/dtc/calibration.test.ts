@@ -12,6 +12,7 @@ import {
   step,
   text,
   tokens,
+  tool,
   user,
 } from "../helpers/history.ts"
 import { checkProjection } from "../helpers/laws.ts"
@@ -256,4 +257,29 @@ test("without a stable prefix too, sizes are met and clearing stops at the targe
   const last = played.requests.at(-1)!
   assert.ok(last.realTokens > 30_000 && last.realTokens < 60_000, `${last.realTokens}`)
   checkLast(played, options)
+})
+
+const { stablePrefix: _stable, clearAtLeastRatio: _least, ...MOMENTARY } = { ...POLICY, protectRecentSteps: 1 }
+const fourReads = ["a", "b", "c", "d"].map((name) => step(read(name, tokens(1_000, name))))
+
+test("without a usable budget no earlier request was cleared, however small its report", () => {
+  const reported = reportedStep({ input: 1_300, output: 10 }, bash("ls", "a"))
+  const { stats } = checkProjection(session(user("go"), ...fourReads, reported), {
+    inputBudget: Number.NaN,
+    policy: MOMENTARY,
+    model: MODEL,
+  })
+  assert.deepEqual([stats.estimateMethod, stats.skipped], ["calibrated", "invalid-budget"])
+  assert.ok((stats.estimatedAfter ?? Infinity) < 1_400, `${stats.estimatedAfter}`)
+})
+
+test("without a stable prefix, a request that dcp_prune asked for was cleared of everything, the next one of nothing", () => {
+  const prune = step(tool("dcp_prune", {}, "Scheduled"))
+  const reported = reportedStep({ input: 1_300, output: 10 }, bash("ls", "a"))
+  const { stats } = checkProjection(session(user("go"), ...fourReads, prune, reported), {
+    inputBudget: 1_000_000,
+    policy: MOMENTARY,
+    model: MODEL,
+  })
+  assert.ok(Math.abs((stats.estimatedAfter ?? 0) - (1_300 + 1.1 * 4_000)) < 100, `${stats.estimatedAfter}`)
 })

@@ -34,6 +34,7 @@ const cleared: Record<string, ReturnType<typeof read>> = {
   "exit code 0 on a read": read("a", BIG, { metadata: { exit: 0 } }),
   "no metadata on a read": read("a", BIG, { metadata: undefined }),
   "a file that only resembles an instruction file": read("docs/MY-AGENTS.md", BIG),
+  "a search whose input names an instruction file": tool("grep", { pattern: "x", filePath: "AGENTS.md" }, BIG),
   "a folder named like an instruction file": read("AGENTS.md/notes.txt", BIG),
 }
 

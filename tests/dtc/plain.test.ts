@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { estimateMessages, projectMessages } from "../../lib/dtc/engine.ts"
-import { copyPlain } from "../../lib/dtc/plain.ts"
+import { copyPlain, isPlain } from "../../lib/dtc/plain.ts"
 import type { Message } from "../../lib/dtc/types.ts"
 import { DEFAULT_POLICY, session, user } from "../helpers/history.ts"
 
@@ -86,9 +86,42 @@ test("a copy is equal and independent, whatever the keys and prototypes", () => 
   assert.deepStrictEqual(twice, [shared, shared])
 })
 
-test("each property is looked at once, through its descriptor: nothing can answer differently later", () => {
-  const lying = new Proxy({ x: 1 }, { get: () => assert.fail("read") })
-  assert.deepStrictEqual(copyPlain([lying]), [{ x: 1 }])
+function failsAfter<T>(times: number, answer: T): () => T {
+  let left = times
+  return () => (left-- > 0 ? answer : assert.fail("asked once too often"))
+}
+
+test("what shows something else than its description says is not plain, whenever it does", () => {
+  const liar = (truths: number): object => {
+    let left = truths
+    return new Proxy({ x: 1 }, { get: () => (left-- > 0 ? 1 : () => assert.fail("called")) })
+  }
+  assert.equal(isPlain([liar(0)]), false)
+  assert.equal(isPlain([liar(1)]), true)
+  assert.deepStrictEqual(copyPlain([liar(2)]), [{ x: 1 }])
+  const reluctant = new Proxy({ x: 1 }, { ownKeys: failsAfter(1, ["x"]) })
+  assert.equal(isPlain([new Proxy({ x: 1 }, { ownKeys: failsAfter(1, ["x"]) })]), true)
+  assert.equal(copyPlain([reluctant]), undefined)
+})
+
+test("what a prototype brings in is no part of the data", () => {
+  // oxlint-disable-next-line no-extend-native
+  Object.defineProperty(Object.prototype, "inherited", { value: () => 1, enumerable: true, configurable: true })
+  try {
+    assert.deepStrictEqual(Object.keys(copyPlain([{ x: 1 }])?.[0] ?? {}), ["x"])
+  } finally {
+    Reflect.deleteProperty(Object.prototype, "inherited")
+  }
+})
+
+test("values are counted, those of lists and those of records", () => {
+  const list = Array.from({ length: 4_000 }, () => 1)
+  const record = Object.fromEntries(list.map((value, index) => [`k${index}`, value]))
+  const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
+  for (const value of [list, record]) {
+    assert.equal(isPlain(times(2_000, value)), true)
+    assert.equal(isPlain(times(3_000, value)), false)
+  }
 })
 
 test("symbols as keys and properties that are not enumerable are no data", () => {

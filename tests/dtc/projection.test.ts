@@ -217,16 +217,37 @@ test("cleared, failed and protected-by-contract copies are no witnesses", () => 
   }
 })
 
-test("a copy inside the protected steps is a witness; key order of the input does not matter", () => {
-  const output = tokens(1_000)
-  const first = tool("grep", { pattern: "a", path: "src" }, output)
-  const second = tool("grep", { path: "src", pattern: "a" }, output)
-  const { cleared } = project(session(user("go"), step(first), step(second), step(glob("*", "x"))), 100)
-  assert.deepEqual(
-    cleared.map(({ reason }) => reason),
-    ["redundant"],
-  )
-})
+const sameLooks: [name: string, first: unknown, second: unknown][] = [
+  ["read", { filePath: "a" }, { filePath: "a" }],
+  ["grep", { pattern: "a", path: "src" }, { path: "src", pattern: "a" }],
+  ["glob", { pattern: "*", path: null }, { path: null, pattern: "*" }],
+  ["grep", { pattern: "a", more: [{ b: 1, a: 2 }] }, { more: [{ a: 2, b: 1 }], pattern: "a" }],
+  ["glob", undefined, undefined],
+]
+for (const [name, first, second] of sameLooks)
+  test(`a copy inside the protected steps is a witness, whatever the order of keys: ${name} ${JSON.stringify(first)}`, () => {
+    const [early, late] = [first, second].map((input) => step(tool(name, input, tokens(1_000))))
+    const { cleared } = project(session(user("go"), early!, late!, step(glob("*", "x"))), 100)
+    assert.deepEqual(
+      cleared.map(({ reason }) => reason),
+      ["redundant"],
+    )
+  })
+
+const otherLooks: [name: string, first: unknown, second: unknown][] = [
+  ["grep", { pattern: "a" }, { pattern: "b" }],
+  ["grep", { pattern: "a", more: [1, 2] }, { pattern: "a", more: [2, 1] }],
+  ["glob", { pattern: "*", path: null }, { pattern: "*" }],
+]
+for (const [name, first, second] of otherLooks)
+  test(`another input is another look: ${name} ${JSON.stringify(first)}`, () => {
+    const [early, late] = [first, second].map((input) => step(tool(name, input, tokens(1_000))))
+    const { cleared } = project(session(user("go"), early!, late!, step(glob("*", "x"))), 100)
+    assert.deepEqual(
+      cleared.map(({ reason }) => reason),
+      ["aged"],
+    )
+  })
 
 test("bash has no redundancy: a command may have changed the world", () => {
   const messages = session(user("go"), step(bash("make", tokens(1_000))), step(bash("make", tokens(1_000))), ...RECENT)

@@ -2,7 +2,9 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import fc from "fast-check"
 import { projectMessages } from "../../lib/dtc/engine.ts"
+import { replayRequests, type ReplayedRequest, type ReplayOptions } from "../../lib/dtc/replay.ts"
 import type { Message, Policy, ProjectOptions } from "../../lib/dtc/types.ts"
+import { readHistory } from "../../lib/dtc/wire.ts"
 import { histories, projectOptions } from "../helpers/arbitraries.ts"
 import { cutAtRequests, windowOf } from "../helpers/growth.ts"
 import {
@@ -11,7 +13,10 @@ import {
   clearedTargets,
   compaction,
   DEFAULT_POLICY,
+  failed,
+  MODEL,
   read,
+  reportedStep,
   session,
   step,
   tokens,
@@ -142,13 +147,13 @@ test("what dcp_prune cleared stays cleared, and later requests are not forced", 
       ["forced", 3],
     ],
   )
-  const failed = session(
+  const refused = session(
     user("go"),
     ...reads("a"),
     step(tool("dcp_prune", {}, "", { status: "error", error: "no" })),
     LAST,
   )
-  assert.equal(run(failed, 1_000_000).cleared.length, 0)
+  assert.equal(run(refused, 1_000_000).cleared.length, 0)
   const removed = session(...compaction(90_000), user("go"), ...reads("a", "b"), LAST)
   assert.equal(run(removed, 1_000_000).cleared.length, 0)
 })
@@ -248,4 +253,106 @@ test("failed and empty responses started requests too", () => {
   const messages = session(user("go"), ...reads("a", "b"), failedResponse, ...reads("c"), LAST)
   const { cleared } = run(messages, 1_000, { force: true })
   assert.equal(cleared.at(-1)?.requestIndex, 5)
+})
+
+const attached = { attachments: [{ mime: "image/png", url: "https://example.com/a.png" }] }
+const markedThen = { time: { start: 1, end: 2, compacted: 8_500 } }
+const failedThen = failed("read", { filePath: "p" }, "no")
+/** Before its mark the output was there in full; of unknown size, it kept every request from a decision. */
+const beforeTheMark: [what: string, draft: ReturnType<typeof step>, requestIndex: number][] = [
+  ["a text", step(read("p", "x", markedThen)), 6],
+  ["a text with attachments", step(read("p", "x", { ...markedThen, ...attached })), 7],
+  ["no text", step(read("p", { lines: 3 }, markedThen)), 7],
+  [
+    "a failure with attachments",
+    step({ ...failedThen, ...attached, state: { ...(failedThen["state"] as object), ...markedThen, ...attached } }),
+    6,
+  ],
+  [
+    "attachments of a message that was never sent",
+    assistant([read("p", "x", { ...markedThen, ...attached })], { error: { name: "APIError" } }),
+    6,
+  ],
+]
+for (const [what, draft, requestIndex] of beforeTheMark)
+  test(`what a request saw before a stored mark: ${what}`, () => {
+    const { cleared } = run(session(user("go"), draft, ...reads("a", "b", "c", "d", "e", "f"), LAST, LAST), 10_000)
+    assert.deepEqual([cleared[0]?.callID, cleared[0]?.requestIndex], ["call_0002_0001", requestIndex])
+  })
+
+test("marks come into force one after the other, each before the first request that is younger", () => {
+  const marked = (name: string, compacted: number) => step(read(name, tokens(3_000, name), { time: { compacted } }))
+  const messages = session(user("go"), marked("p", 4_500), marked("q", 5_500), ...reads("a", "b", "c", "d"), LAST, LAST)
+  assert.deepEqual(run(messages, 13_000).cleared, [], "at most 6,500 were sent at once")
+})
+
+test("exactly at target nothing changes, also where a copy could go", () => {
+  const policy = { ...STABLE, targetRatio: 1, clearAtLeastRatio: 0 }
+  const messages = session(user("go"), ...reads("same", "same"), LAST)
+  const size = run(messages, 1_000_000, { policy }).stats.estimatedBefore ?? 0
+  assert.equal(run(messages, size, { policy }).cleared.length, 0)
+  assert.equal(run(messages, size - 1, { policy }).cleared.length, 1)
+})
+
+/** Every request that the replay tells of. */
+function observe(messages: Message[], options: Partial<ReplayOptions> & { policy: Policy }): ReplayedRequest[] {
+  const observed: ReplayedRequest[] = []
+  const history = readHistory(messages, { model: MODEL })
+  assert.ok(history)
+  replayRequests(history, { force: false, ...options, observe: (request) => observed.push(request) })
+  return observed
+}
+
+test("every request is told of, with its size, what it lacks and what it chose itself", () => {
+  const messages = session(user("go"), ...reads("a", "b", "c", "d", "e", "f"), LAST)
+  const observed = observe(messages, { policy: STABLE, budgetTokens: 10_000 })
+  assert.deepEqual(
+    observed.map(({ index, segment, targetTokens, chosen }) => [index, segment, targetTokens, chosen.length]),
+    [0, 1, 2, 3, 4, 5, 6, 7].map((index) => [index, index + 1, 5_000, index === 5 ? 3 : 0]),
+  )
+  const saved = observed[5]?.chosen.reduce((sum, { output }) => sum + output.savingsTokens, 0)
+  assert.deepEqual(
+    observed.map(({ clearedTokens }) => clearedTokens),
+    [0, 0, 0, 0, 0, saved, saved, saved],
+  )
+  const sizes = observed.map(({ tokens: size = 0 }) => Math.round(size / 1_000))
+  assert.deepEqual(sizes, [0, 1, 2, 3, 4, 2, 3, 3], "a request is told of as it goes out")
+})
+
+test("without a stable prefix only the request about to be made chooses; without a budget none does", () => {
+  const messages = session(user("go"), ...reads("a", "b", "c", "d", "e", "f"), LAST)
+  const chosen = (options: Parameters<typeof observe>[1]) =>
+    observe(messages, options).map((request) => request.chosen.length)
+  const policy = { ...STABLE, stablePrefix: false }
+  assert.deepEqual(chosen({ policy, budgetTokens: 10_000 }), [0, 0, 0, 0, 0, 0, 0, 2])
+  assert.deepEqual(chosen({ policy: STABLE }), [0, 0, 0, 0, 0, 0, 0, 0])
+  assert.deepEqual(chosen({ policy: STABLE, force: true }), [0, 0, 0, 0, 0, 0, 0, 0])
+})
+
+test("what a request lacks counts in its own tokens, and no longer once a stored mark hides it", () => {
+  const policy = { ...STABLE, calibrate: true }
+  const late = (compacted: number) => read("a", tokens(1_000, "a"), { time: { start: 1, end: 2, compacted } })
+  const history = (compacted: number) =>
+    session(
+      user("go"),
+      step(late(compacted)),
+      ...reads("b", "c", "d", "e"),
+      reportedStep({ input: 9_000, output: 10 }, read("f", tokens(1_000, "f"))),
+      ...reads("g", "h"),
+      LAST,
+    )
+  const lacked = (compacted: number) =>
+    observe(history(compacted), { policy, budgetTokens: 10_000 }).map(({ clearedTokens }) => clearedTokens)
+  const saved = 1_000 - "[Old tool result content cleared]".length / 4
+  const priorSlope = 1.1
+  const rounded = (outputs: readonly number[]) => outputs.map((count) => Math.round(count * saved))
+  assert.deepEqual(lacked(999_999).map(Math.round), [
+    ...rounded([0, 0, 0, 0, 0, 3]),
+    ...rounded([5, 5, 7].map((count) => count * priorSlope)),
+    ...rounded([6 * priorSlope]),
+  ])
+  assert.deepEqual(lacked(7_500).map(Math.round), [
+    ...rounded([0, 0, 0, 0, 0, 3]),
+    ...rounded([4, 4, 6, 6].map((count) => count * priorSlope)),
+  ])
 })

@@ -6,7 +6,7 @@ import { configOf, mergeFields } from "../../lib/config/merge.ts"
 import { parseLayer } from "../../lib/config/parse.ts"
 import { policyFor } from "../../lib/config/policy.ts"
 import { loadValidate } from "../../lib/config/schema.ts"
-import { estimateMessages, projectMessages } from "../../lib/dtc/engine.ts"
+import { estimateMessages, planProjection, projectMessages } from "../../lib/dtc/engine.ts"
 import type { Message } from "../../lib/dtc/types.ts"
 import { hostileHistories, type Hostile } from "../helpers/arbitrary-hostile.ts"
 import {
@@ -127,6 +127,8 @@ function count(seen: Seen, messages: readonly Message[]): void {
 function checkHostile({ messages, runs }: Hostile, force: boolean, seen: Seen): void {
   seen.messages += messages.length
   const projection = projectMessages(messages, { inputBudget: 1, policy: DEFAULT_POLICY, force })
+  const { marked } = planProjection(messages, { inputBudget: 1, policy: DEFAULT_POLICY, force })
+  assert.deepEqual(marked, [])
   assert.equal(projection.messages, messages, "a copy of what cannot be copied")
   assert.equal(projection.stats.skipped, "unknown-content")
   assert.deepEqual(projection.cleared, [])

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { estimateMessages, projectMessages } from "../../lib/dtc/engine.ts"
+import { estimateMessages, planProjection, projectMessages } from "../../lib/dtc/engine.ts"
 import { textTokens } from "../../lib/dtc/tokens.ts"
 import type { Message, Part, ProjectOptions, Projection } from "../../lib/dtc/types.ts"
 import { findLatestTime, readHistory } from "../../lib/dtc/wire.ts"
@@ -19,6 +19,7 @@ export function checkProjection(messages: Message[], options: ProjectOptions): P
   assertOnlyMarksAdded(messages, projection.messages, marked)
   assertMarksAllowed(messages, projection, marked, options)
   assertDeterministicAndIndependent(messages, options, projection)
+  assertPlanned(messages, options, projection)
   assertEstimates(projection, options)
   assertIdempotent(projection, options)
   assertWitnesses(messages, projection, marked)
@@ -96,6 +97,21 @@ function assertDeterministicAndIndependent(messages: Message[], options: Project
   assert.ok(isSame(again.messages, first.messages), "law 3: result depends on key order or identity")
   scramble(again.messages)
   assert.ok(isSame(reversed, messages), "law 2: a change of the result reached the input")
+}
+
+/** A plan without a copy finds the same and makes new messages of those that change, and of no others. */
+function assertPlanned(
+  messages: Message[],
+  options: ProjectOptions,
+  { messages: projected, ...found }: Projection,
+): void {
+  const { marked, ...planned } = planProjection(frozenCopy(messages), options)
+  assert.deepStrictEqual(planned, found, "a plan finds something else than a projection")
+  const changed = new Set(found.cleared.map(({ messageIndex }) => messageIndex))
+  assert.deepStrictEqual(new Set(marked.map(({ messageIndex }) => messageIndex)), changed)
+  assert.equal(marked.length, changed.size)
+  for (const { messageIndex, message } of marked)
+    assert.ok(isSame(message, projected[messageIndex]), "a planned message differs from the projected one")
 }
 
 /** Law 5, and that the figures describe the result that was returned. */

@@ -31,15 +31,14 @@ test("slots without a new mark keep their objects, also where ids repeat", async
   )
 })
 
-test("a part that answers differently each time it is asked cannot smuggle anything in", async () => {
+test("a part that shows something else than its description says leaves the request alone", async () => {
   const messages: Message[] = longHistory()
   const part = messages[1]?.parts.find(({ type }) => type === "tool")
   assert.ok(part)
   const lying = (target: object, key: PropertyKey): unknown => (key === "title" ? () => 1 : Reflect.get(target, key))
   part["state"] = new Proxy(part["state"] as object, { get: lying })
   await startInstance().transform(messages)
-  assert.deepEqual(clearedTargets(messages), ["old.ts"])
-  assert.doesNotThrow(() => structuredClone(messages))
+  assert.deepEqual(clearedTargets(messages), [])
 })
 
 test("clearing that stops during a lookup stops for that request too", async () => {

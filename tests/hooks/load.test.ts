@@ -136,7 +136,7 @@ for (const debug of [false, true])
         inner.push(started.instance?.transform(Object.freeze(longHistory(`ses_${lines}`))) ?? Promise.resolve())
         return setImmediate().then(() => started.instance?.transform([{}]))
       }
-      const instance = startInstance({ log, showToast: log }, { debug })
+      const instance = startInstance({ log, showToast: log }, { debug, notify: "toast" })
       started.instance = instance
       const messages = longHistory()
       await instance.transform(messages)
@@ -144,7 +144,8 @@ for (const debug of [false, true])
       for (let turn = 0; turn < 20; turn++) await setImmediate()
       await Promise.all(inner)
       assert.deepEqual(clearedTargets(messages), ["old.ts"])
-      assert.ok(lines <= 4, `${lines} lines`)
+      assert.ok(lines <= (debug ? 5 : 3), `${lines} lines`)
+      assert.equal(instance.fake.countOf("tui.showToast"), 1)
     },
   )
 

@@ -8,6 +8,7 @@ import type { Message } from "../../lib/dtc/types.ts"
 import {
   answers,
   catalog,
+  catalogWith,
   createClient,
   entry,
   neverAnswers,
@@ -16,6 +17,8 @@ import {
   throws,
   type Endpoint,
 } from "../helpers/client.ts"
+import { createSandbox } from "../config/sandbox.ts"
+import { HOSTILE, PATH_HOSTILE, STEERING } from "../helpers/hostile.ts"
 import { createStatusTool } from "../../lib/tools/status.ts"
 import { bash, clearedTargets, read, reasoning, session, step, text, tokens, user } from "../helpers/history.ts"
 import { longHistory, NARROW, startInstance } from "./instance.ts"
@@ -231,4 +234,36 @@ test("the secret history is one whose outputs are cleared, and its dispatch is t
   assert.equal(instance.dispatches.findRecord("ses_1")?.placeholders.length, 2)
   assert.ok(instance.fake.logged().some(({ message }) => message === "request dispatched"))
   assert.equal(clearedTargets(messages).length, 2)
+})
+
+test("names from files and sessions cannot steer whoever reads the log or a toast", async (t) => {
+  const sandbox = createSandbox(t)
+  sandbox.write(`home/${PATH_HOSTILE}/.opencode/dcp.jsonc`, { [HOSTILE]: 1, debug: true, notify: "toast" })
+  const { config, diagnostics: found } = await sandbox.load({ directory: sandbox.at(`home/${PATH_HOSTILE}`) })
+  const configured = createClient()
+  new Log(configured.client, config.debug, found).showDiagnostics()
+
+  const unknown = startInstance({ providers: answers(undefined) })
+  const projected = startInstance(
+    { providers: answers(catalogWith(NARROW)) },
+    { notify: "toast", models: { "*/*": { limit: NARROW } } },
+  )
+  for (const instance of [unknown, projected]) {
+    const messages = longHistory(HOSTILE)
+    for (const { info, parts } of messages) {
+      info.id = `${HOSTILE} ${info.id}`
+      if (info.role === "user") info["model"] = { providerID: HOSTILE, modelID: HOSTILE }
+      for (const part of parts) Object.assign(part, { id: `${HOSTILE} ${part.id}`, callID: HOSTILE })
+    }
+    await instance.prune(HOSTILE)
+    await instance.transform(messages)
+    await instance.params(HOSTILE, HOSTILE)
+    for (let index = 0; index < 257; index++) await instance.prune(`${HOSTILE} ${index}`)
+  }
+  assert.deepEqual([unknown.outcomes(), projected.outcomes()], [["unavailable-budget"], ["forced"]])
+  const told = [configured, unknown.fake, projected.fake].flatMap((fake) => [...fake.logged(), ...fake.toasted()])
+  assert.ok(told.some(({ message }) => message.includes("u{202e}")))
+  const texts: string[] = []
+  JSON.parse(JSON.stringify(told), (_key, value: unknown) => void (typeof value === "string" && texts.push(value)))
+  for (const each of texts) assert.doesNotMatch(each, STEERING)
 })

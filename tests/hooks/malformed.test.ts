@@ -200,6 +200,8 @@ const disturbances: [name: string, reason: string, disturb: Disturbance][] = [
   ["a proxy is pushed", "request-changed", (messages) => messages.push(proxied(userMessage({})))],
   ["the output throws", "failed", (_messages, output) => withGetter(output, "messages")],
   ["the model changes", "model-changed", (messages) => (messages[2]!.info["model"] = anotherModel)],
+  ["only the provider changes", "model-changed", (messages) => setModel(messages, { providerID: "acme" })],
+  ["only the provider's model changes", "model-changed", (messages) => setModel(messages, { modelID: "lab-2" })],
   ["the model goes", "model-changed", (messages) => (messages[2]!.info["model"] = undefined)],
   [
     "a newer user asks for another model",
@@ -212,6 +214,13 @@ const disturbances: [name: string, reason: string, disturb: Disturbance][] = [
     (messages) => messages[3]?.parts.push({ id: "p", type: "odd" }),
   ],
 ]
+
+function setModel(messages: readonly Message[], fields: Fields): void {
+  const asked = messages[2]?.info
+  assert.ok(asked)
+  asked["model"] = { ...(asked["model"] as Fields), ...fields }
+}
+
 for (const [name, reason, disturb] of disturbances)
   test(`during the lookup ${name}: ${reason}, and nothing is touched`, async () => {
     const late = answersLate()

@@ -231,3 +231,117 @@ test("it describes each argument, and what stands for not given", () => {
   for (const [name, { description }] of described) assert.match(description, /empty (?:for any|if unknown)|0 for/, name)
   assert.match(recallTool.description, /\[Old tool result content cleared\]/)
 })
+
+/** Each is an input of its own; as a pattern the first would match all of them, or none would compile. */
+const PATTERNS = [
+  ".*",
+  "[",
+  "(",
+  "(a+)+$",
+  "\\",
+  "$&",
+  "^",
+  "a|b",
+  "(?<x>",
+  "*",
+  "\\d",
+  "\u0000",
+  "\uD800",
+  "%s",
+  "${1}",
+]
+for (const pattern of PATTERNS)
+  test(`a text is looked for as it is, whatever it would mean as a pattern: ${JSON.stringify(pattern)}`, async () => {
+    const stored = session(step(bash("plain words aaaaaaaaaaaaaaaa!", "plain")), step(bash(`<${pattern}>`, "special")))
+    assert.equal(await setUp(stored).recall({ input: pattern }), "special")
+    assert.match(await setUp(stored.slice(0, 1)).recall({ input: `${pattern}?` }), /^No cleared output/)
+    assert.match(await setUp(stored).recall({ tool: pattern }), /^No cleared output/)
+    assert.match(await setUp(stored).recall({ callID: pattern }), /^No cleared output/)
+  })
+
+test("quotes, newlines and backslashes are found as they are and as JSON writes them", async () => {
+  const input = { command: 'say "hi"\n\tC:\\temp\r\n', list: [{ deep: "ünï\u2028code" }] }
+  const { recall } = setUp(session(step(tool("bash", input, "found")), step(bash("other", "x"))))
+  for (const part of ['"hi"\n', "\n\tC:\\t", "\r\n", "ünï\u2028", 'say \\"hi\\"\\n\\tC:\\\\temp', '"list":[{"deep":'])
+    assert.equal(await recall({ input: part }), "found", JSON.stringify(part))
+})
+
+const OUTPUTS: [what: string, output: string][] = [
+  ["replacement patterns", "$& $1 $` $' $<x> \\1 ${process.exit(9)} %s %d {{x}}"],
+  ["markup and script", "</script><script>alert(1)</script>"],
+  ["sequences for terminals", "\u001B]0;owned\u0007\u009B31m\u202E"],
+  ["something like the footer", "a\n\n(Lines 1-1 of 9. Call again with offset 2 for more.)"],
+  ["nothing", ""],
+  ["NUL and half a character", "a\0b\uD800c"],
+  ["every kind of line end", "a\rb\r\nc\nd\u2028e\u0085f"],
+]
+for (const [what, output] of OUTPUTS)
+  test(`an output is given as it is stored: ${what}`, async () => {
+    const stored = session(step(read("a.ts", output)))
+    assert.equal(await setUp(stored).recall({ tool: "read" }), output)
+    const long = session(step(read("a.ts", `${output}\n`.repeat(3_000))))
+    const lines = `${output}\n`.split(/(?<=\n)/)
+    assert.ok((await setUp(long).recall({ limit: lines.length })).startsWith(lines.slice(0, -1).join("")))
+  })
+
+const COUNTS: [what: string, count: unknown][] = [
+  ["huge", 2 ** 53],
+  ["beyond numbers", 1e308],
+  ["huge as text", "9".repeat(400)],
+  ["negative", -5],
+  ["negative as text", "-5"],
+  ["no number", Number.NaN],
+  ["without end", Number.POSITIVE_INFINITY],
+  ["a big integer", 10n ** 30n],
+  ["a list", [3]],
+  ["code", "1;process.exit(9)"],
+]
+for (const [what, count] of COUNTS)
+  test(`an offset or a limit that is ${what} is no failure`, async () => {
+    const { recall } = setUp(session(step(read("a", "1\n2\n3"))))
+    assert.equal(await recall({ limit: count }), "1\n2\n3")
+    assert.match(await recall({ offset: count }), /^1\n2\n3$|^\(There is no line [\de+]+: the output has 3 lines\.\)$/)
+  })
+
+test("the list is bounded in size however large inputs, names and ids are", { timeout: 20_000 }, async () => {
+  const huge = "x\n".repeat(500_000)
+  const drafts = Array.from({ length: 25 }, (_, index) => step(tool(`${index} ${huge}`, { [huge]: huge }, huge)))
+  const stored = session(...drafts)
+  for (const part of toolParts(stored)) part["callID"] = `${String(part["callID"])} ${huge}`
+  const { recall } = setUp(stored)
+  const listed = await recall()
+  assert.match(listed, /^25 cleared outputs match/)
+  assert.ok(listed.length < 20_000, `${listed.length}`)
+  const none = await recall({ input: "not there" })
+  assert.match(none, / and 13 other tools\. /)
+  assert.ok(none.length < 4_000, `${none.length}`)
+})
+
+test("no character is cut in two, since providers refuse half a one", async () => {
+  const emoji = session(step(read("🙂".repeat(200), "a")), step(read(`a${"🙂".repeat(200)}`, "b")))
+  const listed = await setUp(emoji).recall()
+  assert.match(listed, /🙂…/)
+  assert.equal(Buffer.from(listed).toString(), listed)
+})
+
+test(
+  "an input that is nested too deeply to be written down is searched all the same",
+  { timeout: 20_000 },
+  async () => {
+    let deep: unknown = "at the bottom"
+    for (let depth = 0; depth < 20_000; depth++) deep = [deep]
+    const part = { id: "prt_0000_0001", state: { input: { deep }, output: "found", time: { start: 1e300 } } }
+    const message = async (): Promise<unknown> => ({ data: { info: { sessionID: "ses_1" }, parts: [part] } })
+    const { recall } = setUp(session(step(bash("x", "y"))), message)
+    assert.match(await recall({ input: "nowhere" }), /^No cleared output/)
+    assert.equal(await recall({ input: "bottom" }), "found")
+  },
+)
+
+test("a time that no calendar has is left out", async () => {
+  for (const calledAt of [1e300, -1e300, Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1]) {
+    const stored = session(step(read("a", "1")), step(read("a", "2")))
+    for (const { state } of toolParts(stored)) (state as { time: object }).time = { start: calledAt, end: 1 }
+    assert.match(await setUp(stored).recall(), /\(1 line, 1 bytes\)$/)
+  }
+})

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { planBatch, type Pressure, type Selection } from "../../lib/dtc/select.ts"
+import type { ToolOutput } from "../../lib/dtc/types.ts"
+
+/** `r` is redundant, `a` aged; the number is what it saves. */
+const candidate = (name: string): Selection => ({
+  output: { savingsTokens: Number(name.slice(1)), partID: name } as ToolOutput,
+  reason: name.startsWith("r") ? "redundant" : "aged",
+})
+
+/** Each at the figure where the answer turns; excess, overflow and least in tokens. */
+const rows: [name: string, candidates: string, pressure: [number, number, number], chosen: string][] = [
+  ["redundant ones that just suffice go alone", "a100 r100 a200", [100, -1, 60], "r100"],
+  ["one token short of that, a batch takes others too", "a100 r100 a200", [101, -1, 60], "r100 a100"],
+  ["a sixth of the least is worth a change alone", "r100 a900", [100, -1, 600], "r100"],
+  ["less than a sixth is not", "r100 a900", [100, -1, 606], "r100 a900"],
+  ["a batch that just frees the least", "a200", [100, -1, 200], "a200"],
+  ["a batch that frees less waits", "a199", [100, -1, 200], ""],
+  ["what fills the budget to the last token is inside it, so the batch waits", "a100", [50, 0, 200], ""],
+  ["a batch that just brings the request inside the budget", "a100", [150, 100, 200], "a100"],
+  ["one that leaves a token outside", "a100", [150, 101, 200], ""],
+  ["nothing more once the target is reached", "a100 a100", [100, -1, 0], "a100"],
+  ["one more for one token", "a100 a100 a100", [101, -1, 0], "a100 a100"],
+  ["half the least again below the target", "a100 a100 a100 a100", [100, -1, 100], "a100 a100 a100"],
+  ["nothing to choose from", "", [100, 100, 0], ""],
+]
+for (const [name, candidates, [excessTokens, overflowTokens, leastTokens], chosen] of rows)
+  test(`a batch: ${name}`, () => {
+    const pressure: Pressure = { excessTokens, overflowTokens, leastTokens }
+    const batch = planBatch(candidates.split(" ").filter(Boolean).map(candidate), pressure)
+    assert.equal(batch.map(({ output }) => output.partID).join(" "), chosen)
+  })
