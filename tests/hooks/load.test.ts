@@ -158,8 +158,12 @@ for (const debug of [false, true])
     },
   )
 
-/** By turns: a host that knows the model, one that does not, and one that never answers. */
-const unsteady: Endpoint[] = [answers(catalogWith(NARROW)), answers(undefined), neverAnswers]
+/** By turns: a host that knows one more model, one that knows none, and one that never answers. */
+const unsteady: ((known: string) => Endpoint)[] = [
+  (id) => answers(catalog(provider({ "lab-1": entry(NARROW), [id]: entry(NARROW, { id }) }))),
+  () => answers(undefined),
+  () => neverAnswers,
+]
 
 test(
   "memory does not grow with sessions, requests, guards, clears, models, failures or silence",
@@ -168,8 +172,9 @@ test(
     t.mock.timers.enable({ apis: ["setTimeout"] })
     const collect = exposeCollector()
     let asked = 0
+    let modelID = ""
     const instance = startInstance(
-      { providers: (options) => unsteady[asked++ % unsteady.length]?.(options) },
+      { providers: (options) => unsteady[(asked++ >> 1) % unsteady.length]?.(modelID)(options) },
       { debug: false, notify: "toast" },
     )
     const calls = instance.fake.calls as unknown[]
@@ -178,7 +183,8 @@ test(
         const sessionID = `ses_${index}_${"x".repeat(200)}`
         await instance.prune(sessionID)
         await instance.compacting(sessionID)
-        const requests = [longHistory(sessionID), longHistory(sessionID), historyFor(sessionID, `model ${sessionID}`)]
+        modelID = `model ${sessionID}`
+        const requests = [longHistory(sessionID), longHistory(sessionID), historyFor(sessionID, modelID)]
         const done = requests.map((messages) => instance.transform(messages))
         t.mock.timers.tick(2_000)
         await Promise.all(done)
