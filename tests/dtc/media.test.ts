@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import fc from "fast-check"
+import { openDataUrl } from "../../lib/dtc/media-data.ts"
 import { estimateMediaTokens } from "../../lib/dtc/media.ts"
 import type { Model } from "../../lib/dtc/types.ts"
 import * as pictures from "../helpers/pictures.ts"
@@ -14,6 +15,8 @@ const sizeOf = (mime: string, url: unknown): number | undefined => estimateMedia
 const filled = (count: number, value = 0): number[] => Array.from({ length: count }, () => value)
 const escape = (bytes: readonly number[]): string =>
   bytes.map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("")
+const withBody = (header: readonly number[], countBytes: number): Uint8Array =>
+  Buffer.concat([Uint8Array.from(header), Buffer.alloc(countBytes)])
 /** Camera data as large as a segment can be, with the frame header of a thumbnail in it. */
 const cameraData = segment(0xe1, [...Buffer.from("Exif\0\0"), ...jpeg(16, 16), ...filled(65_000)])
 const emptySegments = (count: number): readonly number[] => filled(count).flatMap(() => segment(0xe1, []))
@@ -32,7 +35,7 @@ const shapes: [name: string, mime: string, bytes: readonly number[]][] = [
   ["progressive JPEG", "image/jpeg", jpeg(WIDTH, HEIGHT, { frame: 0xc2 })],
   ["JPEG with large camera data", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: cameraData })],
   ["JPEG behind 780 kB", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: profile })],
-  ["JPEG with many segments", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: emptySegments(290) })],
+  ["JPEG with as many segments as are looked at", "image/jpeg", jpeg(WIDTH, HEIGHT, { before: emptySegments(298) })],
   ["a JPEG that is called PNG", "image/png", jpeg(WIDTH, HEIGHT)],
 ]
 for (const [name, mime, bytes] of shapes) {
@@ -44,9 +47,10 @@ for (const [name, mime, bytes] of shapes) {
 const urls: [name: string, url: string][] = [
   ["with a parameter", dataUrl("image/png", png(WIDTH, HEIGHT), ";charset=utf-8")],
   ["with a parameter behind", dataUrl("image/png", png(WIDTH, HEIGHT)).replace(";base64", ";BASE64;name=a.png")],
+  ["with spaces", dataUrl("image/png", png(WIDTH, HEIGHT)).replace(";base64,", "; base64 ,")],
   ["without a type", dataUrl("", png(WIDTH, HEIGHT))],
   ["without padding", dataUrl("image/png", png(WIDTH, HEIGHT)).replace(/=+$/, "")],
-  ["with a body of megabytes", dataUrl("image/png", [...png(WIDTH, HEIGHT), ...filled(3_000_000)])],
+  ["with a body of megabytes", dataUrl("image/png", withBody(png(WIDTH, HEIGHT), 3_000_000))],
   ["percent-encoded", `data:image/png,${escape(png(WIDTH, HEIGHT))}`],
   ["percent-encoded in part", `data:image/png;charset=x,${escape(png(WIDTH, HEIGHT)).replace("%50%4e%47", "PNG")}`],
   ["percent-encoded and long", `data:image/png,x${escape(filled(9_000))}`.replace(",x", `,${escape(png(750, 300))}%8`)],
@@ -77,6 +81,7 @@ const unreadable: [name: string, mime: string, url: unknown][] = [
     dataUrl("image/jpeg", jpeg(WIDTH, HEIGHT, { before: segment(0xda, filled(10)) })),
   ],
   ["a JPEG that starts as another file", "image/jpeg", dataUrl("image/jpeg", [0xff, 0x4f, ...jpeg(9, 9).slice(2)])],
+  ["a JPEG that starts as no file", "image/jpeg", dataUrl("image/jpeg", [0xfe, ...jpeg(9, 9).slice(1)])],
   ["a JPEG with a damaged segment", "image/jpeg", dataUrl("image/jpeg", [0xff, 0xd8, 0xfe, ...jpeg(9, 9).slice(3)])],
   [
     "a JPEG whose segments do not meet",
@@ -84,7 +89,7 @@ const unreadable: [name: string, mime: string, url: unknown][] = [
     dataUrl("image/jpeg", jpeg(9, 9, { before: [0, ...cameraData] })),
   ],
   ["a lossless JPEG", "image/jpeg", dataUrl("image/jpeg", jpeg(WIDTH, HEIGHT, { frame: 0xc3 }))],
-  ["a JPEG of too many segments", "image/jpeg", dataUrl("image/jpeg", jpeg(9, 9, { before: emptySegments(300) }))],
+  ["a JPEG of one segment more", "image/jpeg", dataUrl("image/jpeg", jpeg(9, 9, { before: emptySegments(299) }))],
   ["a JPEG of noise", "image/jpeg", dataUrl("image/jpeg", [0xff, 0xd8, 0xff, 0xe0, ...filled(600_000, 0x11)])],
   ["BMP bytes", "image/png", dataUrl("image/png", [0x42, 0x4d, ...filled(16), 9, 0, 0, 0, 9, 0, 0, 0, ...filled(30)])],
   ["SVG", "image/svg+xml", dataUrl("image/svg+xml", [...Buffer.from('<svg width="9" height="9" xmlns="x"></svg>')])],
@@ -104,6 +109,13 @@ for (const [name, mime, url] of unreadable) {
   })
 }
 
+test("without a comma where its header ends, a URL holds nothing", () => {
+  const header = "data:image/png;base64"
+  assert.equal(openDataUrl(header), undefined)
+  assert.equal(openDataUrl(header + "A".repeat(200 - header.length) + ",AAAA"), undefined)
+  assert.equal(openDataUrl(`${header};${"x".repeat(199 - header.length - 1)},AAAA`)?.maxBytes, 3)
+})
+
 test("the largest edges that a picture can state have a size", () => {
   assert.equal(sizeOf("image/png", dataUrl("image/png", png(65_535, 65_535))), 1_600)
   assert.equal(sizeOf("image/png", dataUrl("image/png", png(65_535, 1))), Math.ceil(1_568 / 750))
@@ -118,11 +130,17 @@ test("a header that is cut anywhere has no size, or the right one", () => {
   }
 })
 
+test("thirty bytes are a header, fewer are none", () => {
+  const bytes = pictures.gif(WIDTH, HEIGHT)
+  assert.equal(sizeOf("image/gif", dataUrl("image/gif", bytes.slice(0, 30))), 300)
+  assert.equal(sizeOf("image/gif", dataUrl("image/gif", bytes.slice(0, 29))), undefined)
+})
+
 test("of a large picture, little is decoded", (t) => {
   const from = t.mock.method(Buffer, "from")
   const before = jpeg(WIDTH, HEIGHT, { before: profile })
   for (const [mime, bytes] of [
-    ["image/png", [...png(WIDTH, HEIGHT), ...filled(2_000_000)]],
+    ["image/png", withBody(png(WIDTH, HEIGHT), 2_000_000)],
     ["image/jpeg", before],
   ] as const) {
     const url = dataUrl(mime, bytes)
@@ -141,12 +159,12 @@ const PAGE = 4_600
 const CATALOG = "<< /Type /Catalog /Pages 2 0 R >>"
 const stream = (bytes: number): string => `<< /Length ${bytes} >>\nstream\n${"\u00e9".repeat(bytes)}\nendstream`
 /** Its own length stands in it. */
-const linearised = (spaces = 0): readonly number[] => {
-  const write = (length: string): readonly number[] =>
+const linearised = (spaces = 0): Uint8Array => {
+  const write = (length: string): Uint8Array =>
     pdf(`<< /Linearized 1${" ".repeat(spaces)} /L ${length} /H [ 600 130 ] /O 5 /N 42 /T 400 >>`)
   return write(String(write("0000").length).padStart(4, "0"))
 }
-const documents: [name: string, bytes: readonly number[], pages: number | undefined][] = [
+const documents: [name: string, bytes: Uint8Array | readonly number[], pages: number | undefined][] = [
   ["a page tree", pictures.pages(3), 3],
   ["a tree without spaces", pdf("<</Type/Catalog/Pages 2 0 R>>", "<</Kids[3 0 R]/Count 7/Type/Pages>>"), 7],
   ["inner nodes", pdf(CATALOG, "<</Type/Pages/Parent 1 0 R/Count 99>>", "<</Type/Pages/Count 12>>"), 12],

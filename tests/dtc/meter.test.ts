@@ -82,7 +82,7 @@ for (const [name, base, growth, slope] of learned)
 
 /** Sent without 1,000 of 2,000 tokens: at 1.1 the figures turn at 1,650. */
 const described: [promptTokens: number, what: string, tokens: number][] = [
-  [1_649, "as this engine sends it", 1_649],
+  [1_650, "as this engine sends it", 1_650],
   [1_651, "with every output", 1_651 - 1_100],
 ]
 for (const [promptTokens, what, tokens] of described)

@@ -208,6 +208,8 @@ test("cleared, failed and protected-by-contract copies are no witnesses", () => 
     loaded: read("f", output, { metadata: { loaded: ["AGENTS.md"] } }),
     "another page": tool("read", { filePath: "f", offset: 2 }, output),
     changed: read("f", `${output}!`),
+    "changed, as long as before": read("f", `!${output.slice(1)}`),
+    "another tool's": tool("grep", { filePath: "f" }, output),
   }
   for (const [name, copy] of Object.entries(copies)) {
     const messages = session(user("go"), step(read("f", output)), step(copy), ...RECENT)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { planBatch, type Pressure, type Selection } from "../../lib/dtc/select.ts"
+import { mayFree, planBatch, type Pressure, type Selection } from "../../lib/dtc/select.ts"
 import type { ToolOutput } from "../../lib/dtc/types.ts"
 
 /** `r` is redundant, `a` aged; the number is what it saves. */
@@ -30,4 +30,20 @@ for (const [name, candidates, [excessTokens, overflowTokens, leastTokens], chose
     const pressure: Pressure = { excessTokens, overflowTokens, leastTokens }
     const batch = planBatch(candidates.split(" ").filter(Boolean).map(candidate), pressure)
     assert.equal(batch.map(({ output }) => output.partID).join(" "), chosen)
+  })
+
+/** Each at the figure where the answer turns; all candidates' tokens, then excess, overflow and least. */
+const possible: [name: string, tokens: number, pressure: [number, number, number], may: boolean][] = [
+  ["what just suffices, were it redundant", 100, [100, -1, 600], true],
+  ["what a token is missing to", 99, [100, -1, 600], false],
+  ["what suffices, but is not worth a change even if redundant", 100, [100, -1, 606], false],
+  ["the least of a batch", 200, [900, -1, 200], true],
+  ["less than that", 199, [900, -1, 200], false],
+  ["what just brings the request inside the budget", 100, [900, 100, 200], true],
+  ["what leaves a token outside", 100, [900, 101, 200], false],
+  ["little, with the budget filled to the last token", 100, [900, 0, 200], false],
+]
+for (const [name, tokens, [excessTokens, overflowTokens, leastTokens], may] of possible)
+  test(`${may ? "may" : "cannot"} make a batch: ${name}`, () => {
+    assert.equal(mayFree(tokens, { excessTokens, overflowTokens, leastTokens }), may)
   })

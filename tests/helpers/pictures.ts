@@ -57,12 +57,12 @@ export function jpeg(width: number, height: number, { before = [] as Bytes, fram
 /** One for each way in which a format states a size. */
 export const BUILDERS = { png, friedPng, gif, lossyWebp, losslessWebp, extendedWebp, jpeg }
 
-export function pdf(...objects: readonly string[]): Bytes {
+export function pdf(...objects: readonly string[]): Uint8Array {
   const body = objects.map((object, index) => `${index + 1} 0 obj\n${object}\nendobj\n`).join("")
-  return ascii(`%PDF-1.7\n${body}trailer\n<< /Root 1 0 R >>\n%%EOF\n`)
+  return Buffer.from(`%PDF-1.7\n${body}trailer\n<< /Root 1 0 R >>\n%%EOF\n`, "latin1")
 }
 
-export const pages = (count: number): Bytes =>
+export const pages = (count: number): Uint8Array =>
   pdf("<< /Type /Catalog /Pages 2 0 R >>", `<< /Type /Pages /Kids [3 0 R] /Count ${count} >>`)
 
 export function dataUrl(mime: string, bytes: Bytes | Uint8Array, parameters = ""): string {

@@ -53,20 +53,20 @@ test("a file's mutants are counted and told by place", (t) => {
   fill(room)
   const results = readResults(room) ?? []
   const score = countOutcomes("lib/dtc/add.ts", results)
-  assert.deepEqual(score, { file: "lib/dtc/add.ts", mutants: 4, killed: 1, timedOut: 2, survived: 1 })
+  assert.deepEqual(score, { file: "lib/dtc/add.ts", mutants: 4, killed: 1, timedOut: 2, survived: 1, explained: {} })
   assert.deepEqual(
     describeScores([score, { ...score, file: "lib/dtc/none.ts", mutants: 0, survived: 0 }]).map((line) =>
       line.split(/\s{2,}/),
     ),
     [
-      ["file", "mutants", "killed", "timeout", "survived", "score"],
-      ["lib/dtc/add.ts", "4", "1", "2", "1", "75.0 %"],
-      ["lib/dtc/none.ts", "0", "1", "2", "0", "100.0 %"],
-      ["all", "4", "2", "4", "1", "75.0 %"],
+      ["file", "mutants", "killed", "timeout", "survived", "unexplained", "score"],
+      ["lib/dtc/add.ts", "4", "1", "2", "1", "1", "75.0 %"],
+      ["lib/dtc/none.ts", "0", "1", "2", "0", "0", "100.0 %"],
+      ["all", "4", "2", "4", "1", "1", "75.0 %"],
     ],
   )
   assert.deepEqual(results.filter(({ outcome }) => outcome === "survived").map(describeMutant), [
-    "lib/dtc/add.ts:2:10 ArithmeticOperator: a + b -> a - b",
+    "lib/dtc/add.ts:2:10 ArithmeticOperator: a + b -> a - b [unexplained]",
   ])
   assert.equal(results[0]?.original, "{ return a + b }")
 })

@@ -35,7 +35,7 @@ export async function runStryker(run: StrykerRun): Promise<boolean> {
       MUTANTS_ROOM: run.room,
       MUTANTS_FILE: path.basename(run.file, ".ts"),
       FUZZ_SEED: "1",
-      LAW_RUNS: "500",
+      LAW_RUNS: "300",
     },
   })
   const timer = setTimeout(() => stryker.pid && process.kill(-stryker.pid, "SIGINT"), run.limitMs)

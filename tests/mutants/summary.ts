@@ -1,3 +1,4 @@
+import { describeChange, findKind, KINDS, type Kind } from "./explained.ts"
 import type { MutantResult } from "./ledger.ts"
 
 /** Of every 100 mutants so many are found by a test. */
@@ -10,6 +11,8 @@ export interface FileScore {
   /** A test hung: found too. */
   timedOut: number
   survived: number
+  /** Survivors by why no test finds them. */
+  explained: Partial<Record<Kind, number>>
 }
 
 export function countOutcomes(file: string, results: readonly MutantResult[]): FileScore {
@@ -21,7 +24,14 @@ export function countOutcomes(file: string, results: readonly MutantResult[]): F
     killed: count("killed"),
     timedOut: count("timeout"),
     survived: count("survived"),
+    explained: countKinds(results.filter(({ outcome }) => outcome === "survived")),
   }
+}
+
+function countKinds(survivors: readonly MutantResult[]): FileScore["explained"] {
+  const counts: FileScore["explained"] = {}
+  for (const kind of survivors.map(findKind)) if (kind) counts[kind] = (counts[kind] ?? 0) + 1
+  return counts
 }
 
 export function addScores(scores: readonly FileScore[]): FileScore {
@@ -33,7 +43,19 @@ export function addScores(scores: readonly FileScore[]): FileScore {
     killed: sum("killed"),
     timedOut: sum("timedOut"),
     survived: sum("survived"),
+    explained: sumKinds(scores.map(({ explained }) => explained)),
   }
+}
+
+function sumKinds(counts: readonly FileScore["explained"][]): FileScore["explained"] {
+  const kinds = Object.keys(KINDS) as Kind[]
+  const sums = kinds.map((kind): [Kind, number] => [kind, counts.reduce((sum, count) => sum + (count[kind] ?? 0), 0)])
+  return Object.fromEntries(sums.filter(([, sum]) => sum > 0))
+}
+
+/** Survivors that nobody has looked at, or that a test could find. */
+export function countUnexplained({ survived, explained }: FileScore): number {
+  return Object.values(explained).reduce((rest, count) => rest - count, survived)
 }
 
 /** Without a mutant there is nothing to find. */
@@ -48,17 +70,14 @@ export function describeScores(scores: readonly FileScore[]): string[] {
     String(score.killed),
     String(score.timedOut),
     String(score.survived),
+    String(countUnexplained(score)),
     `${scorePercent(score).toFixed(1)} %`,
   ])
-  const table = [["file", "mutants", "killed", "timeout", "survived", "score"], ...rows]
-  return table.map(([file = "", ...figures]) => file.padEnd(28) + figures.map((figure) => figure.padStart(10)).join(""))
+  const table = [["file", "mutants", "killed", "timeout", "survived", "unexplained", "score"], ...rows]
+  return table.map(([file = "", ...figures]) => file.padEnd(28) + figures.map((figure) => figure.padStart(13)).join(""))
 }
 
-export function describeMutant({ file, line, column, mutator, original, replacement }: MutantResult): string {
-  return `${file}:${line}:${column} ${mutator}: ${clip(original)} -> ${clip(replacement)}`
-}
-
-function clip(code: string): string {
-  const line = code.replaceAll(/\s+/g, " ")
-  return line.length > 90 ? `${line.slice(0, 88)} …` : line
+export function describeMutant(mutant: MutantResult): string {
+  const { file, line, column, mutator } = mutant
+  return `${file}:${line}:${column} ${mutator}: ${describeChange(mutant)} [${findKind(mutant) ?? "unexplained"}]`
 }

@@ -14,7 +14,7 @@ interface KnownTest {
   /** Among the file's tests: names may repeat. */
   index: number
   name: string
-  durationMs: number
+  workMs: number
   /** Mutants whose code it runs. */
   covers: readonly string[]
 }
@@ -37,12 +37,14 @@ interface Instrumented {
   hitLimit?: number
 }
 
-/** A test that takes longer than this and than so many times its usual duration hangs. */
-const HANGS = { leastMs: 4_000, times: 10 } as const
+/** A test that takes longer than this and than so many times its usual work hangs, also on a machine with much to do. */
+const HANGS = { leastMs: 15_000, times: 40 } as const
 /** Code that runs so many times as often as in all tests without the mutant loops without end. */
 const LOOPS_TIMES = 100
 /** Its tests take seconds and say nothing about other files. */
 const ONLY_FOR_ITSELF = "plain"
+/** A test that takes longer and let the file's first survivors pass without ever finding a mutant is not asked about others. */
+const VAIN = { leastMs: 80, survivors: 5 } as const
 /** Kills that a test is credited with before it has any. */
 const CREDIT = { sameName: 1, other: 0.1 } as const
 
@@ -58,7 +60,7 @@ void (mutant === undefined ? learnTests() : tryMutant(mutant))
 async function learnTests(): Promise<void> {
   const tests: KnownTest[] = []
   for (const file of findTestFiles()) {
-    let startedMs = performance.now()
+    let startedMs = usedMs()
     for (const [index, { name, run }] of (await load(file)).entries()) {
       const key = `${file} ${index}`
       instrumented.currentTestId = key
@@ -66,8 +68,8 @@ async function learnTests(): Promise<void> {
       instrumented.currentTestId = undefined
       mock.restoreAll()
       const covers = Object.keys(instrumented.mutantCoverage?.perTest[key] ?? {})
-      tests.push({ file, index, name, durationMs: Math.round(performance.now() - startedMs), covers })
-      startedMs = performance.now()
+      tests.push({ file, index, name, workMs: Math.round(usedMs() - startedMs), covers })
+      startedMs = usedMs()
     }
   }
   const { static: loading = {}, perTest = {} } = instrumented.mutantCoverage ?? {}
@@ -94,7 +96,7 @@ async function judge(id: string, earlier: readonly Verdict[]): Promise<Verdict> 
   instrumented.hitCount = 0
   instrumented.hitLimit = LOOPS_TIMES * (hits[id] ?? 0)
   for (const known of sortTests(meeting, earlier)) {
-    watch.expect(describe(known), Math.max(HANGS.leastMs, HANGS.times * known.durationMs))
+    watch.expect(describe(known), Math.max(HANGS.leastMs, HANGS.times * known.workMs))
     try {
       await (await load(known.file))[known.index]?.run({ mock })
       mock.restoreAll()
@@ -110,9 +112,12 @@ async function judge(id: string, earlier: readonly Verdict[]): Promise<Verdict> 
 function sortTests(tests: readonly KnownTest[], verdicts: readonly Verdict[]): KnownTest[] {
   const kills = new Map<string, number>()
   for (const { test } of verdicts) if (test !== undefined) kills.set(test, (kills.get(test) ?? 0) + 1)
+  const survivors = verdicts.filter(({ outcome }) => outcome === "survived").length
+  const isVain = (test: KnownTest): boolean =>
+    survivors >= VAIN.survivors && test.workMs > VAIN.leastMs && !kills.has(describe(test))
   const rank = (test: KnownTest): number =>
-    (test.durationMs + 1) / ((kills.get(describe(test)) ?? 0) + (sharesName(test) ? CREDIT.sameName : CREDIT.other))
-  return tests.toSorted((left, right) => rank(left) - rank(right))
+    (test.workMs + 1) / ((kills.get(describe(test)) ?? 0) + (sharesName(test) ? CREDIT.sameName : CREDIT.other))
+  return tests.filter((test) => !isVain(test)).toSorted((left, right) => rank(left) - rank(right))
 }
 
 /** A file's tests; what it does when it is loaded is done once, when the first of them is asked for. */
@@ -128,6 +133,11 @@ function findTestFiles(): string[] {
   return readdirSync("tests/dtc")
     .flatMap((file) => (file.endsWith(".test.ts") ? [file.split(".")[0] ?? ""] : []))
     .filter((file) => file !== ONLY_FOR_ITSELF || file === mutated)
+}
+
+/** Of this process: what others do beside it does not count. */
+function usedMs(): number {
+  return process.cpuUsage().user / 1_000
 }
 
 function sharesName({ file }: KnownTest): boolean {
