@@ -4,6 +4,7 @@ import type { Message } from "../lib/dtc/types.ts"
 const OUTPUT_CHARACTERS = [150, 10_200, 400, 900, 4_000, 1_500, 6_500, 2_400]
 /** Of ten outputs one holds more than ASCII, as in real sessions. */
 const NON_ASCII_EVERY = 10
+export const SESSION_ID = "ses_bench"
 const MESSAGES_PER_TURN = 10
 /** With this budget the outputs of the first half, about, have to go. */
 const BUDGET_TOKENS_PER_MESSAGE = 400
@@ -39,12 +40,21 @@ function reportTokens(index: number, messageCount: number): number {
   return Math.round(grown <= target ? grown : target - batch + ((grown - target) % batch))
 }
 
+/** As the host's ids they sort as they were made, and before all that a host makes. */
+function nameMessage(index: number): string {
+  return `msg_${String(index).padStart(12, "0")}`
+}
+
+function namePart(index: number, part: number): string {
+  return `prt_${String(index).padStart(12, "0")}${part}`
+}
+
 function makeUser(index: number): Message {
-  const [id, created] = [`msg_${index}`, 1_700_000_000_000 + index * 5_000]
+  const [id, created] = [nameMessage(index), 1_700_000_000_000 + index * 5_000]
   return {
     info: {
       id,
-      sessionID: "ses_bench",
+      sessionID: SESSION_ID,
       role: "user",
       time: { created },
       agent: "build",
@@ -52,9 +62,9 @@ function makeUser(index: number): Message {
     },
     parts: [
       {
-        id: `prt_${index}_0`,
+        id: namePart(index, 0),
         messageID: id,
-        sessionID: "ses_bench",
+        sessionID: SESSION_ID,
         type: "text",
         text: `Please look at module ${index} next.`,
       },
@@ -63,16 +73,16 @@ function makeUser(index: number): Message {
 }
 
 function makeStep(index: number, messageCount: number): Message {
-  const [id, created] = [`msg_${index}`, 1_700_000_000_000 + index * 5_000]
-  const base = { messageID: id, sessionID: "ses_bench" }
+  const [id, created] = [nameMessage(index), 1_700_000_000_000 + index * 5_000]
+  const base = { messageID: id, sessionID: SESSION_ID }
   const read = reportTokens(index, messageCount)
   const tokens = { total: read + 1_000, input: 900, output: 60, reasoning: 30, cache: { read, write: 10 } }
   return {
     info: {
       id,
-      sessionID: "ses_bench",
+      sessionID: SESSION_ID,
       role: "assistant",
-      parentID: `msg_${index - (index % MESSAGES_PER_TURN)}`,
+      parentID: nameMessage(index - (index % MESSAGES_PER_TURN)),
       time: { created, completed: created + 4_000 },
       providerID: "lab",
       modelID: "lab-1",
@@ -84,17 +94,17 @@ function makeStep(index: number, messageCount: number): Message {
       finish: "tool-calls",
     },
     parts: [
-      { ...base, id: `prt_${index}_0`, type: "step-start", snapshot: "0123456789abcdef" },
+      { ...base, id: namePart(index, 0), type: "step-start", snapshot: "0123456789abcdef" },
       {
         ...base,
-        id: `prt_${index}_1`,
+        id: namePart(index, 1),
         type: "text",
         text: `Reading file ${index} to see how it works.`,
         time: { start: created, end: created + 9 },
       },
       {
         ...base,
-        id: `prt_${index}_2`,
+        id: namePart(index, 2),
         type: "tool",
         callID: `call_${index}`,
         tool: "read",
@@ -102,7 +112,7 @@ function makeStep(index: number, messageCount: number): Message {
       },
       {
         ...base,
-        id: `prt_${index}_3`,
+        id: namePart(index, 3),
         type: "step-finish",
         reason: "tool-calls",
         cost: 0.01,

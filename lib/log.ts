@@ -5,6 +5,7 @@ import type { HostClient, LogBody, ToastBody } from "./host.ts"
 import { printable, printableCopy } from "./printable.ts"
 
 const SERVICE = "opencode-dcp"
+const REMEMBERED_MESSAGES = 256
 
 /** The host's log and toasts. Nothing here is awaited, and no failure of either has an effect. Metadata only, no texts. */
 export class Log {
@@ -37,9 +38,11 @@ export class Log {
     if (toast) this.toast(message, "info")
   }
 
-  /** Says each message once per plugin instance; callers use a closed set of messages. */
+  /** Says each message once per plugin instance, as long as it is among the latest ones: some name a model. */
   warnOnce(message: string, extra?: Record<string, unknown>): void {
     if (this.said.has(message)) return
+    const [oldest] = this.said
+    if (oldest !== undefined && this.said.size >= REMEMBERED_MESSAGES) this.said.delete(oldest)
     this.said.add(message)
     this.warn(message, extra)
   }

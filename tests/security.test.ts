@@ -70,6 +70,7 @@ test("the traps tell on whoever sends, listens, runs or writes", async () => {
 
 /** The command line reads files and writes a page; nothing of it is loaded by a host. */
 const COMMAND_LINE_IMPORTS = [
+  "node:buffer",
   "node:crypto",
   "node:fs",
   "node:fs/promises",

@@ -103,11 +103,11 @@ function mapNames<Name extends string, T>(names: readonly Name[], describe: (nam
   return Object.fromEntries(names.map((name) => [name, describe(name)])) as Record<Name, T>
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
-function round(value: number): number {
+export function round(value: number): number {
   return Number(value.toPrecision(3))
 }

@@ -1,3 +1,4 @@
+import { constants } from "node:buffer"
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
 import path from "node:path"
@@ -46,25 +47,35 @@ function isStoredMessage(message: unknown): message is Message {
 }
 
 async function readBytes(file: string, name: string, console: Console, progress: Progress): Promise<Uint8Array> {
-  if (file === "-") return collect(console.readInput(), () => progress.say("reading"))
+  if (file === "-") return collect(console.readInput(), name, () => progress.say("reading"))
   const place = path.resolve(console.cwd, file)
   try {
     const stats = await stat(place)
     if (stats.isDirectory())
       throw new InputFault(`${name} is a directory: expected the file that an export was written to`)
-    return await collect(createReadStream(place), (read) => progress.say("reading", read / Math.max(stats.size, 1)))
+    return await collect(createReadStream(place), name, (read) =>
+      progress.say("reading", read / Math.max(stats.size, 1)),
+    )
   } catch (error) {
     if (error instanceof InputFault) throw error
     throw new InputFault(`${name} cannot be read: ${explainFailure(error)}`, { cause: error })
   }
 }
 
-async function collect(chunks: AsyncIterable<Uint8Array>, onProgress: (bytes: number) => void): Promise<Uint8Array> {
+/** What is longer could not become one text; a device would never end. */
+const MOST_BYTES = constants.MAX_STRING_LENGTH
+
+async function collect(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  onProgress: (bytes: number) => void,
+): Promise<Uint8Array> {
   const read: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of chunks) {
     read.push(chunk)
     bytes += chunk.byteLength
+    if (bytes > MOST_BYTES) throw new InputFault(`${name} is too large: at most ${MOST_BYTES} bytes can be read`)
     onProgress(bytes)
   }
   return Buffer.concat(read)

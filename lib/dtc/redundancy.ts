@@ -13,7 +13,7 @@ const KEYS: readonly ((output: ToolOutput) => unknown)[] = [
   ({ input }) => canonicalJson(input),
 ]
 
-const SAMPLED_CHARACTERS = 32
+const SAMPLED_CHARACTERS = 12
 
 /** Looks that have the first so many keys in common: one, many by their next key, or, where all keys are, oldest first. */
 interface Branch {
@@ -86,12 +86,10 @@ function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Valu
   return created
 }
 
-/** Some of the characters: few texts that differ agree in them, and a map has to read every character of a key. */
+/** Some passages: few texts that differ agree in them, and a map has to read every character of a key. */
 function sampleText(text: string): string {
-  let sample = ""
-  for (let count = 0; count < SAMPLED_CHARACTERS; count++)
-    sample += text.charAt(Math.floor((text.length * count) / SAMPLED_CHARACTERS))
-  return sample
+  const [third, end] = [Math.floor(text.length / 3), text.length - SAMPLED_CHARACTERS]
+  return [third, 2 * third, end].map((start) => text.slice(start, start + SAMPLED_CHARACTERS)).join("")
 }
 
 /** JSON with sorted keys: equal for equal inputs. Plain data only. */

@@ -122,8 +122,8 @@ class SourceWriter {
     const row: HistorySource = { type: "history", messageIndex, messageID, role }
     if (step !== undefined) row.step = step
     for (const output of answers) {
-      if (this.isCleared(output)) (row.cleared ??= []).push(describeOutput(output))
-      if (output.facts.outcome === "unfinished") (row.repairedCallIds ??= []).push(output.callID)
+      if (this.isCleared(output)) row.cleared = appended(row.cleared, describeOutput(output))
+      if (output.facts.outcome === "unfinished") row.repairedCallIds = appended(row.repairedCallIds, output.callID)
     }
     return row
   }
@@ -132,6 +132,13 @@ class SourceWriter {
     const { mark, outcome } = output.facts
     return this.cleared.has(output) || (mark === "placeholder" && outcome === "completed")
   }
+}
+
+/** Rows are kept, and most lists in them have one item: a list that begins with it holds no room for more. */
+function appended<T>(list: T[] | undefined, item: T): T[] {
+  if (!list) return [item]
+  list.push(item)
+  return list
 }
 
 function describeOutput({ callID, partID, tool }: ToolOutput): SourceOutput {

@@ -194,13 +194,15 @@ function isSent({ info, parts }: Message): boolean {
 }
 
 /** Parts from one `step-start` to the next; the whole message where there is no marker or the role has no steps. */
-function splitSteps({ info, parts }: Message): Part[][] {
-  let current: Part[] = []
-  const steps = [current]
-  for (const part of parts) {
-    if (info.role === "assistant" && part.type === "step-start" && current.length > 0) steps.push((current = []))
-    current.push(part)
+function splitSteps({ info, parts }: Message): (readonly Part[])[] {
+  const steps: (readonly Part[])[] = []
+  let start = 0
+  for (let index = 1; index < parts.length; index++) {
+    if (info.role !== "assistant" || parts[index]!.type !== "step-start") continue
+    steps.push(parts.slice(start, index))
+    start = index
   }
+  steps.push(start === 0 ? parts : parts.slice(start))
   return steps
 }
 

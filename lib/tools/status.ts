@@ -1,6 +1,7 @@
 import type { Dispatches, Placeholder, RequestRecord } from "../dispatches.ts"
 import type { KeptCounts, Source, SourceMap, Stats } from "../dtc/types.ts"
 import type { ToolDefinition } from "../host.ts"
+import { printable } from "../printable.ts"
 import type { SkipReason } from "../request.ts"
 import { plural, shorten } from "./wording.ts"
 
@@ -183,5 +184,5 @@ function tokens(count: number): string {
 }
 
 function shortenName(name: string): string {
-  return shorten(name, SHOWN_NAME_CHARACTERS)
+  return shorten(printable(name), SHOWN_NAME_CHARACTERS)
 }

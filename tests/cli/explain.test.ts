@@ -318,6 +318,13 @@ test("standard input and a plain array of messages are read too", async (t) => {
   assert.match(out, /^ses_1 · lab\/lab-1\n/)
 })
 
+test("an input without end ends at the size that can be read", async (t) => {
+  const terminal = createTerminal(t, { endless: new Uint8Array(32 * 1024 * 1024) })
+  const { code, out, err } = await terminal.run("explain", "-", "--limit", LIMIT)
+  assert.deepEqual([code, out], [1, ""])
+  assert.match(err, /^opencode-dcp: standard input is too large: at most \d+ bytes can be read\n$/)
+})
+
 test("colours are for terminals, and not for users who say no", async (t) => {
   const coloured = createTerminal(t, { outIsTTY: true })
   const refused = createTerminal(t, { outIsTTY: true, env: { NO_COLOR: "1" } })

@@ -143,14 +143,16 @@ test("keys, values and places of configuration files steer nothing", async (t) =
   const terminal = createTerminal(t)
   const place = `project/${PATH_HOSTILE}`
   const settings = {
-    [HOSTILE]: 1,
-    dtc: { [HOSTILE]: 2, protectedTools: [HOSTILE] },
-    models: { [`a/${HOSTILE.replaceAll("*", "")}`]: { targetRatio: 0.5, [HOSTILE]: 3 }, [HOSTILE]: {} },
+    [PATH_HOSTILE]: 1,
+    dtc: { [PATH_HOSTILE]: 2, protectedTools: [HOSTILE] },
+    models: { [`a/${PATH_HOSTILE}`]: { targetRatio: 0.5, [PATH_HOSTILE]: 3 }, [HOSTILE]: {} },
   }
+  const options = JSON.stringify({ notify: HOSTILE, [PATH_HOSTILE]: 1, dtc: { protectedTools: 7 } })
   terminal.write(`${place}/.opencode/dcp.jsonc`, settings)
-  const shown = await terminal.run("config", PATH_HOSTILE, "--options", JSON.stringify(settings))
+  const shown = await terminal.run("config", PATH_HOSTILE, "--options", options)
   assert.equal(shown.code, 0)
-  assert.match(shown.out, /Problems:/)
+  for (const named of [/^models\[.+\.targetRatio +0\.5 /m, /Problems:/, /protectedTools .+dcp\.jsonc:\d/])
+    assert.match(shown.out, named)
   assertSteersNothing(shown.out)
 
   terminal.write("session.json", sessionOf("x"))

@@ -23,6 +23,8 @@ interface Setup {
   outIsTTY?: boolean
   errIsTTY?: boolean
   input?: string
+  /** Standard input without an end. */
+  endless?: Uint8Array
   /** Milliseconds between two looks at the clock. */
   tickMs?: number
 }
@@ -50,6 +52,7 @@ export function createTerminal(context: TestContext, setup: Setup = {}): Termina
         out: { write: (text) => void out.push(text), isTTY: setup.outIsTTY ?? false },
         err: { write: (text) => void err.push(text), isTTY: setup.errIsTTY ?? false },
         async *readInput() {
+          while (setup.endless) yield setup.endless
           const bytes = Buffer.from(setup.input ?? "")
           for (let start = 0; start < bytes.length; start += 7) yield bytes.subarray(start, start + 7)
         },

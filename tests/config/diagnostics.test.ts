@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import fs, { appendFileSync, chmodSync, mkdirSync, symlinkSync, type PathLike } from "node:fs"
+import type { FileHandle } from "node:fs/promises"
 import { syncBuiltinESMExports } from "node:module"
 import { test, type TestContext } from "node:test"
 import { LARGEST_FILE_BYTES } from "../../lib/config/disk.ts"
@@ -421,15 +422,12 @@ test("a file that grows within bounds is read whole", async (t) => {
   assert.deepEqual([diagnostic?.kind, diagnostic?.line], ["parse-error", 3])
 })
 
-test("no handle stays open, whatever a file is", { timeout: 20_000 }, async (t) => {
-  const sandbox = createSandbox(t)
-  sandbox.write(GLOBAL, marked(11))
-  mkdirSync(sandbox.at(PROJECT), { recursive: true })
-  const opened: { fd: number }[] = []
+/** Each handle that is opened, as a test wants it. */
+function watchHandles(t: TestContext, onOpen: (handle: FileHandle) => void): void {
   const open = fs.promises.open
   t.mock.method(fs.promises, "open", async (...args: Parameters<typeof open>) => {
     const handle = await open(...args)
-    opened.push(handle)
+    onOpen(handle)
     return handle
   })
   syncBuiltinESMExports()
@@ -437,6 +435,31 @@ test("no handle stays open, whatever a file is", { timeout: 20_000 }, async (t) 
     t.mock.restoreAll()
     syncBuiltinESMExports()
   })
+}
+
+test("a file that comes in small pieces, as over a network, is read whole", async (t) => {
+  const sandbox = createSandbox(t)
+  sandbox.write(PROJECT, '{ "debug": true, "dtc": { "protectRecentSteps": 12 } }')
+  let reads = 0
+  watchHandles(t, (handle) => {
+    const read = handle.read.bind(handle) as (...args: unknown[]) => Promise<unknown>
+    const inPieces = (bytes: Uint8Array, offset: number, length: number): Promise<unknown> => {
+      reads++
+      return read(bytes, offset, Math.min(length, 7))
+    }
+    t.mock.method(handle, "read", inPieces as never)
+  })
+  const { config, diagnostics } = await sandbox.load()
+  assert.deepEqual([config.debug, config.dtc.protectRecentSteps, diagnostics], [true, 12, []])
+  assert.ok(reads > 5)
+})
+
+test("no handle stays open, whatever a file is", { timeout: 20_000 }, async (t) => {
+  const sandbox = createSandbox(t)
+  sandbox.write(GLOBAL, marked(11))
+  mkdirSync(sandbox.at(PROJECT), { recursive: true })
+  const opened: { fd: number }[] = []
+  watchHandles(t, (handle) => opened.push(handle))
   changeAfterLook(t, sandbox.at(GLOBAL), () => becomeDirectory(sandbox.at(GLOBAL)))
   await sandbox.load()
   await sandbox.load({ env: { OPENCODE_CONFIG_DIR: sandbox.at("home/.config/opencode") } })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describeProjection, estimateMessages } from "../../lib/dtc/engine.ts"
 import type { Message, Model, Part, ProjectOptions, Projection, Source } from "../../lib/dtc/types.ts"
-import { readHistory } from "../../lib/dtc/wire.ts"
+import { findRequestedModel, readHistory } from "../../lib/dtc/wire.ts"
 import { toolParts } from "./history.ts"
 
 type Fields = Record<string, unknown>
@@ -17,7 +17,7 @@ export function checkSources(projection: Projection, options: ProjectOptions): v
   const keptCount = Object.values(kept).reduce((sum, count) => sum + count, 0)
   assert.equal(keptCount + cleared.length, toolParts(messages).length, "an output is neither kept nor cleared, or both")
   if (sources === undefined) return
-  const model = options.model
+  const model = options.model ?? findRequestedModel(messages)
   assert.deepEqual(
     sources.map(describeRow),
     messages.flatMap((message, index) => lowerPlainly(message, index, model)),

@@ -141,6 +141,18 @@ test("each model is asked for on its own, and instances share nothing", async ()
   assert.deepEqual(second.budgets(), [168_000])
 })
 
+test("several models are remembered side by side", async () => {
+  const models = { "lab-1": entry(NARROW), "lab-2": entry(ROOMY, { id: "lab-2" }) }
+  const instance = startInstance({ providers: answers(catalog(provider(models))) })
+  for (const modelID of ["lab-1", "lab-2", "lab-1", "lab-2"]) {
+    const messages = longHistory()
+    for (const { info } of messages) if (info["model"]) info["model"] = { providerID: "lab", modelID }
+    await instance.transform(messages)
+  }
+  assert.deepEqual(instance.budgets(), [2_500, 168_000, 2_500, 168_000])
+  assert.equal(instance.fake.countOf("config.providers"), 2)
+})
+
 const lookalikes = [
   [
     { providerID: "lab", modelID: "lab-1" },
@@ -149,6 +161,10 @@ const lookalikes = [
   [
     { providerID: "lab", modelID: "x/lab-1" },
     { providerID: "lab/x", modelID: "lab-1" },
+  ],
+  [
+    { providerID: "lab", modelID: "lab-1" },
+    { providerID: "acme", modelID: "lab-1" },
   ],
 ] as const
 for (const [known, other] of lookalikes)
@@ -184,28 +200,6 @@ test("after two seconds the lookup is aborted and the request goes on as it was"
   assert.deepEqual(instance.outcomes(), ["unavailable-budget"])
   assert.deepEqual(messages, longHistory())
 })
-
-for (const [how, settle] of [
-  ["an answer", (late) => late.answer(catalogWith(NARROW))],
-  ["a refusal", (late) => late.refuse()],
-] as [string, (late: ReturnType<typeof answersLate>) => void][])
-  test(`${how} after the deadline changes nothing, is not remembered and is no unhandled rejection`, async (t) => {
-    t.mock.timers.enable({ apis: ["setTimeout"] })
-    const late = answersLate()
-    const instance = startInstance({ providers: late.endpoint })
-    const messages = longHistory()
-    const request = instance.transform(messages)
-    t.mock.timers.tick(2_000)
-    await request
-    settle(late)
-    await setImmediate()
-    assert.deepEqual(messages, longHistory())
-    const next = instance.transform(longHistory())
-    assert.equal(instance.fake.countOf("config.providers"), 2)
-    late.answer(catalogWith(NARROW))
-    await next
-    assert.deepEqual(instance.outcomes(), ["unavailable-budget", "projected"])
-  })
 
 test("an answer in time leaves no timer and does not abort", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] })

@@ -278,6 +278,8 @@ test("requests of 64 sessions are remembered, the oldest goes first", () => {
     dispatches.dispatch({ sessionID })
   }
   for (let index = 0; index < 64; index++) sendFor(`ses_${index}`)
+  sendFor("ses_5")
+  assert.notEqual(dispatches.findRecord("ses_0"), undefined, "a session that goes on takes nobody's place")
   sendFor("ses_0")
   sendFor("ses_late")
   const known = ["ses_0", "ses_1", "ses_2", "ses_late"].map(

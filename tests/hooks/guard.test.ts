@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import type { Message } from "../../lib/dtc/types.ts"
 import { answers, answersLate, catalogWith, neverAnswers } from "../helpers/client.ts"
-import { clearedTargets } from "../helpers/history.ts"
+import { bash, clearedTargets, read, session, step, tokens, user, userParts } from "../helpers/history.ts"
 import { createSnapshots, longHistory, NARROW, ROOMY, startInstance, type Instance } from "./instance.ts"
 
 const roomy = { providers: answers(catalogWith(ROOMY)) }
@@ -153,6 +153,23 @@ test("a scheduled clear is spent by a request that finds nothing to clear", asyn
   await instance.prune("ses_a")
   assert.deepEqual(await request(instance, "ses_a", longHistory("ses_a").slice(2)), [])
   assert.deepEqual(await request(instance, "ses_a"), [])
+})
+
+test("a scheduled clear is not spent on content of unknown size, though earlier clears are carried through it", async () => {
+  const instance = startInstance()
+  const drafts = [
+    user("go"),
+    ...["a", "b", "c", "d"].map((name) => step(read(`${name}.ts`, tokens(1_000, name)))),
+    step(bash("ls", "recent")),
+  ]
+  const unknown = session(...drafts, userParts({ type: "hologram" }))
+  await instance.prune("ses_1")
+  const carried = await request(instance, "ses_1", unknown)
+  assert.ok(carried.length > 0 && carried.length < 4, "something was carried, not everything")
+  assert.equal(instance.controls.hasPendingClear("ses_1"), true)
+  assert.deepEqual(await request(instance, "ses_1", session(...drafts)), ["a.ts", "b.ts", "c.ts", "d.ts"])
+  assert.equal(instance.outcomes().at(-1), "forced")
+  assert.equal(instance.controls.hasPendingClear("ses_1"), false)
 })
 
 const withoutModel = (sessionID: string): Message[] =>

@@ -4,7 +4,16 @@ import test from "node:test"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import type { Message } from "../../lib/dtc/types.ts"
-import { answers, answersLate, catalog, catalogWith, entry, neverAnswers, provider } from "../helpers/client.ts"
+import {
+  answers,
+  answersLate,
+  catalog,
+  catalogWith,
+  type Endpoint,
+  entry,
+  neverAnswers,
+  provider,
+} from "../helpers/client.ts"
 import { clearedTargets } from "../helpers/history.ts"
 import { longHistory, NARROW, ROOMY, startInstance, type Instance } from "./instance.ts"
 
@@ -149,35 +158,52 @@ for (const debug of [false, true])
     },
   )
 
-test("memory does not grow with sessions, requests, guards, clears or failures", { timeout: 60_000 }, async () => {
-  const collect = exposeCollector()
-  let asked = 0
-  const instance = startInstance(
-    { providers: () => Promise.resolve(asked++ % 3 === 0 ? undefined : catalogWith(NARROW)) },
-    { debug: false },
-  )
-  const calls = instance.fake.calls as unknown[]
-  const round = async (from: number): Promise<void> => {
-    for (let index = from; index < from + 600; index++) {
-      const sessionID = `ses_${index}_${"x".repeat(200)}`
-      await instance.prune(sessionID)
-      await instance.compacting(sessionID)
-      await instance.transform(longHistory(sessionID))
-      await instance.transform(longHistory(sessionID))
-      await instance.transform([{ [sessionID]: 1 }])
-      if (index % 2 === 0) await instance.deleted(sessionID)
-      instance.advance(1_000)
+/** By turns: a host that knows one more model, one that knows none, and one that never answers. */
+const unsteady: ((known: string) => Endpoint)[] = [
+  (id) => answers(catalog(provider({ "lab-1": entry(NARROW), [id]: entry(NARROW, { id }) }))),
+  () => answers(undefined),
+  () => neverAnswers,
+]
+
+test(
+  "memory does not grow with sessions, requests, guards, clears, models, failures or silence",
+  { timeout: 60_000 },
+  async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] })
+    const collect = exposeCollector()
+    let asked = 0
+    let modelID = ""
+    const instance = startInstance(
+      { providers: (options) => unsteady[(asked++ >> 1) % unsteady.length]?.(modelID)(options) },
+      { debug: false, notify: "toast" },
+    )
+    const calls = instance.fake.calls as unknown[]
+    const round = async (from: number): Promise<void> => {
+      for (let index = from; index < from + 600; index++) {
+        const sessionID = `ses_${index}_${"x".repeat(200)}`
+        await instance.prune(sessionID)
+        await instance.compacting(sessionID)
+        modelID = `model ${sessionID}`
+        const requests = [longHistory(sessionID), longHistory(sessionID), historyFor(sessionID, modelID)]
+        const done = requests.map((messages) => instance.transform(messages))
+        t.mock.timers.tick(2_000)
+        await Promise.all(done)
+        await instance.params(sessionID, "build")
+        await instance.transform([{ [sessionID]: 1 }])
+        if (index % 2 === 0) await instance.deleted(sessionID)
+        instance.advance(1_000)
+      }
+      // What the fake client keeps is the test's own.
+      calls.length = 0
+      collect()
     }
-    // What the fake client keeps is the test's own.
-    calls.length = 0
-    collect()
-  }
-  await round(0)
-  const before = process.memoryUsage().heapUsed
-  for (let index = 1; index <= 4; index++) await round(index * 600)
-  const grownBytes = process.memoryUsage().heapUsed - before
-  assert.ok(grownBytes < 1_000_000, `${grownBytes} bytes more after 2,400 sessions`)
-})
+    await round(0)
+    const before = process.memoryUsage().heapUsed
+    for (let index = 1; index <= 4; index++) await round(index * 600)
+    const grownBytes = process.memoryUsage().heapUsed - before
+    assert.ok(grownBytes < 1_000_000, `${grownBytes} bytes more after 2,400 sessions`)
+  },
+)
 
 function exposeCollector(): () => void {
   setFlagsFromString("--expose-gc")

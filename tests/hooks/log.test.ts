@@ -140,6 +140,19 @@ test("a model without limits is named, with what would help", async () => {
   assert.match(line ?? "", /^opencode-dcp: no token limits for lab\/lab-1 .* models\["lab\/lab-1"\]\.limit/)
 })
 
+test("messages that were said are remembered within bounds, the oldest is forgotten first", () => {
+  const { client, logged } = createClient()
+  const log = new Log(client, false, [])
+  for (let index = 0; index < 256; index++) log.warnOnce(`no limits for ${index}`)
+  log.warnOnce("no limits for 0")
+  assert.equal(logged().length, 256, "still known")
+  log.warnOnce("one more")
+  log.warnOnce("no limits for 255")
+  assert.equal(logged().length, 257)
+  log.warnOnce("no limits for 0")
+  assert.equal(logged().length, 258)
+})
+
 test("with debug each request is exactly one debug line", async () => {
   const instance = startInstance()
   const requests: unknown[] = [longHistory(), [], [{}], longHistory(), undefined]

@@ -8,6 +8,7 @@ import { describeRecord, type RequestOutcome } from "../../lib/records.ts"
 import type { SkipReason } from "../../lib/request.ts"
 import { createStatusTool } from "../../lib/tools/status.ts"
 import { histories, projectOptions } from "../helpers/arbitraries.ts"
+import { PATH_HOSTILE, STEERING } from "../helpers/hostile.ts"
 import {
   bash,
   DEFAULT_POLICY,
@@ -237,4 +238,19 @@ test("status, cleared outputs and source map tell the same counts, over generate
   )
   for (const [what, count] of Object.entries(seen))
     assert.ok(count > 20, `the generator hardly reaches: ${what} (${count})`)
+})
+
+test("names steer nothing that shows the answer, and forge no line of it", async () => {
+  const placeholders = Array.from({ length: 3 }, (_, index) => ({
+    callID: `${index} ${PATH_HOSTILE}`,
+    partID: "p",
+    messageID: "m",
+    tool: `a\nKept: 9 outputs${PATH_HOSTILE}`,
+    reason: "redundant" as const,
+    witnessCallID: PATH_HOSTILE,
+  }))
+  const key = { sessionID: "ses_1", providerID: PATH_HOSTILE, modelID: PATH_HOSTILE }
+  const answer = await statusOf({ key, cleared: [], placeholders })
+  assert.doesNotMatch(answer.replaceAll("\n", ""), STEERING)
+  assert.equal(answer.split("\n").length, 7)
 })
