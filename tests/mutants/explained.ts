@@ -21,6 +21,25 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "steps.ts": ["step -> true"],
   },
   speed: {
+    "eligibility.ts": [
+      "path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> false",
+      "path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> path === undefined && path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION",
+      "path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> false",
+    ],
+    // Any answer about a text will do, as long as it is the same for the same text.
+    "redundancy.ts": [
+      '({ text = "" }) => text.length -> () => undefined',
+      '({ text = "" }) => sampleText(text) -> () => undefined',
+      '{ const [third, end] = [Math.floor(text.length / 3), text.length - SAMPLED_CHARACTERS] return [third, 2 * third, end].map((start) => text.slice(start, start + SAMPLED_CHARACTERS)).join("") } -> {}',
+      "[Math.floor(text.length / 3), text.length - SAMPLED_CHARACTERS] -> []",
+      "text.length / 3 -> text.length * 3",
+      "text.length - SAMPLED_CHARACTERS -> text.length + SAMPLED_CHARACTERS",
+      "[third, 2 * third, end] -> []",
+      "2 * third -> 2 / third",
+      "(start) => text.slice(start, start + SAMPLED_CHARACTERS) -> () => undefined",
+      "text.slice(start, start + SAMPLED_CHARACTERS) -> text",
+      "start + SAMPLED_CHARACTERS -> start - SAMPLED_CHARACTERS",
+    ],
     "candidates.ts": ["output.segment < edge -> true", "output.segment < edge -> output.segment <= edge"],
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
@@ -42,7 +61,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "tokens.ts": ['"utf8" -> ""'],
     "media-pdf.ts": ['[] -> ["Stryker was here"]'],
     "media-families.ts": ['"" -> "Stryker was here!"'],
-    "redundancy.ts": ['[] -> ["Stryker was here"]'],
+    "redundancy.ts": ['[] -> ["Stryker was here"]', '"" -> "Stryker was here!"'],
   },
 }
 
