@@ -36,6 +36,10 @@ const png = { type: "file", mime: "image/png", url: "data:image/png;base64,AAAA"
 const readWith = (attachment: object) => step(read("a", "seen", { attachments: [attachment] }))
 const readCall = call("read", { filePath: "a" })
 
+const [readState, failedState] = [read("a", "seen"), failed("read", { filePath: "a" }, "no")].map(
+  ({ state }) => state as object,
+)
+
 /** One history of one message for each role × part × state: what it costs on the wire, `undefined` when unknown. */
 const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
   ["user text", user("hello wörld"), sent(bytes("hello wörld"))],
@@ -122,6 +126,20 @@ const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
     sent(bytes('w{"x":"y"}')),
   ],
   ["reasoning of an odd type", assistant([{ type: "reasoning" }]), undefined],
+  ["reasoning of an odd type, another model", assistant([{ type: "reasoning" }], other), undefined, MODEL],
+  [
+    "tool of a status in a list",
+    step({ ...read("a", "seen"), state: { ...readState, status: ["completed"] } }),
+    undefined,
+  ],
+  [
+    "tool error, interrupted with an output of an odd type",
+    step({
+      ...failed("read", { filePath: "a" }, "no"),
+      state: { ...failedState, metadata: { interrupted: true, output: 7 } },
+    }),
+    sent(readCall + bytes("no")),
+  ],
   ...["step-start", "step-finish", "snapshot", "patch", "retry", "file", "agent"].map((type): [string, Draft, Size] => [
     `assistant ${type}`,
     assistant([{ type, text: "not sent" }]),
