@@ -232,6 +232,9 @@ test("a reminder that the host adds in memory counts in the figures, not in the 
   const spoken = structuredClone(messages)
   spoken.at(-1)?.parts.push({ id: "prt_r", ...reminder, synthetic: false })
   assert.notDeepEqual(run(spoken, 10_000).cleared, plain.cleared)
+  const lasting = structuredClone(messages)
+  lasting.at(-1)?.parts.push({ id: "prt_r", ...reminder, text: reminder.text.slice(1) })
+  assert.deepEqual(run(lasting, 10_000).cleared, run(spoken, 10_000).cleared, "an added text that is no reminder stays")
 })
 
 test("a fork with new ids, and an undo, get what an uninterrupted session would have got", () => {

@@ -63,6 +63,12 @@ const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
     sent(bytes("ERROR: Cannot read pdf (this model does not support pdf input). Inform the user.")),
     accepts({}),
   ],
+  ...["", 7, undefined].map((filename): [string, Draft, Size, Model] => [
+    `user image called ${filename}, not accepted`,
+    userParts({ ...png, filename }),
+    sent(bytes("ERROR: Cannot read image (this model does not support image input). Inform the user.")),
+    accepts({}),
+  ]),
   ["user file of another kind", userParts({ type: "file", mime: "application/zip" }), undefined, accepts({})],
   ["user file of an odd type", userParts({ type: "file", mime: 7 }), undefined, accepts({})],
   ["user agent marker", userParts({ type: "agent", name: "general" }), 0],
@@ -81,6 +87,7 @@ const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
 
   ["assistant text", assistant([text("hello")]), sent(bytes("hello"))],
   ["assistant text of an odd type", assistant([{ type: "text" }]), undefined],
+  ["assistant text of an odd type, with options", assistant([{ type: "text", metadata: { a: 1 } }]), undefined],
   ["assistant text, empty", assistant([text("")]), 0],
   [
     "assistant text, empty beside signed reasoning",
