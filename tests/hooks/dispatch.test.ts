@@ -174,6 +174,7 @@ test("a deleted session and a disposed instance are forgotten", async () => {
   assert.deepEqual([mapOf(instance), mapOf(instance, "ses_2") === undefined], [undefined, false])
   await instance.deleted("ses_4")
   await dispatch(instance, longHistory("ses_4"))
+  assert.equal(instance.dispatches.findRecord("ses_4"), undefined, "what was prepared for it went with it")
   await instance.transform([{}])
   await instance.call("dispose")
   await dispatch(instance, longHistory("ses_3"))
