@@ -95,20 +95,20 @@ function readResult(name: string): unknown {
 }
 
 /** What stands between `<!-- name:start -->` and `<!-- name:end -->`. */
-export function readSection(name: string): string {
-  const [, section] = splitAt(name)
+export function readSection(name: string, file = README): string {
+  const [, section] = splitAt(name, file)
   return section.trim()
 }
 
-export function writeSection(name: string, text: string): void {
-  const [before, , after] = splitAt(name)
-  writeFileSync(README, `${before}<!-- ${name}:start -->\n\n${text}\n\n<!-- ${name}:end -->${after}`)
+export function writeSection(name: string, text: string, file = README): void {
+  const [before, , after] = splitAt(name, file)
+  writeFileSync(file, `${before}<!-- ${name}:start -->\n\n${text}\n\n<!-- ${name}:end -->${after}`)
 }
 
-function splitAt(name: string): [before: string, section: string, after: string] {
-  const [before, section, after] = readFileSync(README, "utf8").split(new RegExp(`<!-- ${name}:(?:start|end) -->`))
+function splitAt(name: string, file: URL): [before: string, section: string, after: string] {
+  const [before, section, after] = readFileSync(file, "utf8").split(new RegExp(`<!-- ${name}:(?:start|end) -->`))
   if (before === undefined || section === undefined || after === undefined)
-    throw new Error(`README has no section ${name}`)
+    throw new Error(`${file.pathname} has no section ${name}`)
   return [before, section, after]
 }
 

@@ -159,14 +159,25 @@ const PAGE = 4_600
 const CATALOG = "<< /Type /Catalog /Pages 2 0 R >>"
 const stream = (bytes: number): string => `<< /Length ${bytes} >>\nstream\n${"\u00e9".repeat(bytes)}\nendstream`
 /** Its own length stands in it. */
-const linearised = (spaces = 0): Uint8Array => {
+const linearised = (spaces = 0, gap = " "): Uint8Array => {
   const write = (length: string): Uint8Array =>
-    pdf(`<< /Linearized 1${" ".repeat(spaces)} /L ${length} /H [ 600 130 ] /O 5 /N 42 /T 400 >>`)
+    pdf(`<< /Linearized 1${" ".repeat(spaces)} /L${gap}${length} /H [ 600 130 ] /O 5 /N${gap}42 /T 400 >>`)
   return write(String(write("0000").length).padStart(4, "0"))
+}
+/** A file of that size whose page tree begins before its middle and ends behind it. */
+const acrossTheMiddle = (sizeBytes: number): Uint8Array => {
+  const tree = `<< /Type /Pages /Kids [${" ".repeat(2_000)}] /Count 6 >>`
+  const before = stream(261_000)
+  return pdf(CATALOG, before, tree, stream(sizeBytes - pdf(CATALOG, before, tree, stream(100_000)).length + 100_000))
 }
 const documents: [name: string, bytes: Uint8Array | readonly number[], pages: number | undefined][] = [
   ["a page tree", pictures.pages(3), 3],
   ["a tree without spaces", pdf("<</Type/Catalog/Pages 2 0 R>>", "<</Kids[3 0 R]/Count 7/Type/Pages>>"), 7],
+  ["a tree with spaces", pdf("<<\n/Type\n/Pages\n/Kids [3 0 R]\n/Count \n 7\n>>"), 7],
+  ["one page", pictures.pages(1), 1],
+  ["text before an object", [...Buffer.from("%PDF-1.7\n% /Parent\n1 0 obj\n<</Type/Pages/Count 3>>\nendobj\n")], 3],
+  ["a tree across the middle, in a file that is read as one", acrossTheMiddle(524_286), 6],
+  ["a tree across the middle, a byte later", acrossTheMiddle(524_287), undefined],
   ["inner nodes", pdf(CATALOG, "<</Type/Pages/Parent 1 0 R/Count 99>>", "<</Type/Pages/Count 12>>"), 12],
   [
     "a later revision",
@@ -177,12 +188,16 @@ const documents: [name: string, bytes: Uint8Array | readonly number[], pages: nu
   ["a tree before large objects", pdf(CATALOG, "<< /Type /Pages /Count 6 >>", stream(900_000)), 6],
   ["a tree in the middle", pdf(CATALOG, stream(400_000), "<</Type/Pages/Count 6>>", stream(400_000)), undefined],
   ["linearised", linearised(), 42],
+  ["linearised, with spaces", linearised(0, " \n "), 42],
   ["linearised, one byte longer", linearised(1), 42],
   ["linearised, two bytes longer", linearised(2), 42],
   ["linearised, then revised", [...linearised(), ...pictures.pages(43)], 43],
   ["linearised, then revised in part", [...linearised(), ...pdf("<< /Type /ObjStm /N 9 >>")], undefined],
   ["compressed objects", pdf("<< /Type /ObjStm /N 9 >>", stream(500)), undefined],
   ["a count elsewhere", pdf(CATALOG, "<</Type/Pages/Count 88 0 R>>", "<</Type/Outlines/Count 5>>"), undefined],
+  ["a count elsewhere, of a revision", pdf(CATALOG, "<</Type/Pages/Count 88 10 R>>"), undefined],
+  ["a count elsewhere, with spaces", pdf(CATALOG, "<</Type/Pages/Count 88  0 R>>"), undefined],
+  ["a count elsewhere, with more", pdf(CATALOG, "<</Type/Pages/Count 88 0  R>>"), undefined],
   ["a cut tree", pictures.pages(37).slice(0, -40), undefined],
   ["a page, no tree", pdf("<< /Type /Page /Count 5 >>"), undefined],
   ["no pages", pictures.pages(0), undefined],

@@ -232,6 +232,9 @@ test("a reminder that the host adds in memory counts in the figures, not in the 
   const spoken = structuredClone(messages)
   spoken.at(-1)?.parts.push({ id: "prt_r", ...reminder, synthetic: false })
   assert.notDeepEqual(run(spoken, 10_000).cleared, plain.cleared)
+  const lasting = structuredClone(messages)
+  lasting.at(-1)?.parts.push({ id: "prt_r", ...reminder, text: reminder.text.slice(1) })
+  assert.deepEqual(run(lasting, 10_000).cleared, run(spoken, 10_000).cleared, "an added text that is no reminder stays")
 })
 
 test("a fork with new ids, and an undo, get what an uninterrupted session would have got", () => {
@@ -288,10 +291,26 @@ test("marks come into force one after the other, each before the first request t
 
 test("exactly at target nothing changes, also where a copy could go", () => {
   const policy = { ...STABLE, targetRatio: 1, clearAtLeastRatio: 0 }
-  const messages = session(user("go"), ...reads("same", "same"), LAST)
-  const size = run(messages, 1_000_000, { policy }).stats.estimatedBefore ?? 0
-  assert.equal(run(messages, size, { policy }).cleared.length, 0)
+  const padded = (padding: number) => session(user("x".repeat(padding)), ...reads("same", "same"), LAST)
+  const sizeOf = (messages: Message[]) =>
+    readHistory(messages)?.segments.reduce((sum, { tokens: size }) => sum + size, 0)
+  const messages = [1, 2, 3, 4].map(padded).find((one) => Number.isInteger(sizeOf(one)))
+  assert.ok(messages)
+  const size = sizeOf(messages) ?? 0
+  const { cleared, stats } = run(messages, size, { policy })
+  assert.deepEqual([cleared.length, stats.overBudget], [0, false])
   assert.equal(run(messages, size - 1, { policy }).cleared.length, 1)
+})
+
+test("whether a plan brings the request inside the budget is told in the request's own tokens", () => {
+  const policy = { ...STABLE, calibrate: true }
+  const reported = reportedStep({ input: 9_904, output: 10 }, read("a", tokens(1_000, "a")))
+  const messages = session(user(tokens(9_000)), reported, LAST)
+  const inside = (inputBudget: number) => run(messages, inputBudget, { policy, model: MODEL }).cleared.length
+  const { estimatedBefore = 0 } = run(messages, 1_000_000, { policy, model: MODEL }).stats
+  const freed = 1.1 * (1_000 - "[Old tool result content cleared]".length / 4)
+  assert.equal(inside(Math.ceil(estimatedBefore - freed)), 1)
+  assert.equal(inside(Math.floor(estimatedBefore - freed - 1)), 0)
 })
 
 /** Every request that the replay tells of. */

@@ -128,6 +128,7 @@ test("what is not sent has no row: empty, ignored and hidden content, responses 
 test("history counts prompts, completed and failed responses, not drafts", () => {
   const count = (...drafts: Draft[]): unknown =>
     describeProjection(session(...drafts), { model: OPENAI })?.historyMessageCount
+  assert.equal(count(assistant([]), user("go")), 1, "also at the start")
   assert.equal(count(), 0)
   assert.equal(count(user("go")), 1)
   assert.equal(count(user("go"), assistant([])), 1, "a response that never began")

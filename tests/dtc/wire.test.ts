@@ -36,6 +36,10 @@ const png = { type: "file", mime: "image/png", url: "data:image/png;base64,AAAA"
 const readWith = (attachment: object) => step(read("a", "seen", { attachments: [attachment] }))
 const readCall = call("read", { filePath: "a" })
 
+const [readState, failedState] = [read("a", "seen"), failed("read", { filePath: "a" }, "no")].map(
+  ({ state }) => state as object,
+)
+
 /** One history of one message for each role × part × state: what it costs on the wire, `undefined` when unknown. */
 const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
   ["user text", user("hello wörld"), sent(bytes("hello wörld"))],
@@ -59,6 +63,12 @@ const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
     sent(bytes("ERROR: Cannot read pdf (this model does not support pdf input). Inform the user.")),
     accepts({}),
   ],
+  ...["", 7, undefined].map((filename): [string, Draft, Size, Model] => [
+    `user image called ${filename}, not accepted`,
+    userParts({ ...png, filename }),
+    sent(bytes("ERROR: Cannot read image (this model does not support image input). Inform the user.")),
+    accepts({}),
+  ]),
   ["user file of another kind", userParts({ type: "file", mime: "application/zip" }), undefined, accepts({})],
   ["user file of an odd type", userParts({ type: "file", mime: 7 }), undefined, accepts({})],
   ["user agent marker", userParts({ type: "agent", name: "general" }), 0],
@@ -77,6 +87,7 @@ const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
 
   ["assistant text", assistant([text("hello")]), sent(bytes("hello"))],
   ["assistant text of an odd type", assistant([{ type: "text" }]), undefined],
+  ["assistant text of an odd type, with options", assistant([{ type: "text", metadata: { a: 1 } }]), undefined],
   ["assistant text, empty", assistant([text("")]), 0],
   [
     "assistant text, empty beside signed reasoning",
@@ -122,6 +133,20 @@ const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
     sent(bytes('w{"x":"y"}')),
   ],
   ["reasoning of an odd type", assistant([{ type: "reasoning" }]), undefined],
+  ["reasoning of an odd type, another model", assistant([{ type: "reasoning" }], other), undefined, MODEL],
+  [
+    "tool of a status in a list",
+    step({ ...read("a", "seen"), state: { ...readState, status: ["completed"] } }),
+    undefined,
+  ],
+  [
+    "tool error, interrupted with an output of an odd type",
+    step({
+      ...failed("read", { filePath: "a" }, "no"),
+      state: { ...failedState, metadata: { interrupted: true, output: 7 } },
+    }),
+    sent(readCall + bytes("no")),
+  ],
   ...["step-start", "step-finish", "snapshot", "patch", "retry", "file", "agent"].map((type): [string, Draft, Size] => [
     `assistant ${type}`,
     assistant([{ type, text: "not sent" }]),

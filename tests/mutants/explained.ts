@@ -13,21 +13,60 @@ export type Kind = keyof typeof KINDS
 /** By kind and file: what stood there and what came in its place. */
 const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   type: {
+    "wire-media.ts": ["CARRIES_MEDIA[npm]?.(mime, apiID) -> CARRIES_MEDIA[npm](mime, apiID)"],
+    "tokens.ts": ["isRecord(value) -> true"],
+    "eligibility.ts": ["path === undefined -> false"],
+    "wire-reports.ts": ["saidTokens !== undefined -> true"],
     "options.ts": ['typeof value === "number" -> true'],
     "state.ts": ["dropped !== undefined -> true"],
     "steps.ts": ["step -> true"],
   },
   speed: {
+    "eligibility.ts": [
+      "path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> false",
+      "path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> path === undefined && path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION",
+      "path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> false",
+    ],
+    // Any answer about a text will do, as long as it is the same for the same text.
+    "redundancy.ts": [
+      '({ text = "" }) => text.length -> () => undefined',
+      '({ text = "" }) => sampleText(text) -> () => undefined',
+      '{ const [third, end] = [Math.floor(text.length / 3), text.length - SAMPLED_CHARACTERS] return [third, 2 * third, end].map((start) => text.slice(start, start + SAMPLED_CHARACTERS)).join("") } -> {}',
+      "[Math.floor(text.length / 3), text.length - SAMPLED_CHARACTERS] -> []",
+      "text.length / 3 -> text.length * 3",
+      "text.length - SAMPLED_CHARACTERS -> text.length + SAMPLED_CHARACTERS",
+      "[third, 2 * third, end] -> []",
+      "2 * third -> 2 / third",
+      "(start) => text.slice(start, start + SAMPLED_CHARACTERS) -> () => undefined",
+      "text.slice(start, start + SAMPLED_CHARACTERS) -> text",
+      "start + SAMPLED_CHARACTERS -> start - SAMPLED_CHARACTERS",
+    ],
     "candidates.ts": ["output.segment < edge -> true", "output.segment < edge -> output.segment <= edge"],
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
   tie: {
+    "text-rate.ts": [
+      "text.length <= LEAST_WINDOWS * WINDOW_UNITS -> text.length < LEAST_WINDOWS * WINDOW_UNITS",
+      "start > 0 -> true",
+      "start > 0 -> start >= 0",
+    ],
     "media-data.ts": ["comma < 0 -> comma <= 0"],
+    "media-pdf.ts": [
+      "maxBytes <= 2 * WINDOW_BYTES -> maxBytes < 2 * WINDOW_BYTES",
+      '"obj" -> ""',
+      "toByte - fromByte -> toByte + fromByte",
+    ],
     "media-image.ts": ["header === undefined -> false", "{ return undefined } -> {}"],
   },
   filler: {
+    "engine.ts": ['[] -> ["Stryker was here"]'],
+    "wire-media.ts": ['"" -> "Stryker was here!"'],
+    // A call without a state has no known result either.
+    "wire-parts.ts": ['"unknown" -> ""'],
+    "tokens.ts": ['"utf8" -> ""'],
+    "media-pdf.ts": ['[] -> ["Stryker was here"]'],
     "media-families.ts": ['"" -> "Stryker was here!"'],
-    "redundancy.ts": ['[] -> ["Stryker was here"]'],
+    "redundancy.ts": ['[] -> ["Stryker was here"]', '"" -> "Stryker was here!"'],
   },
 }
 

@@ -2,11 +2,11 @@
  * `npm run mutants -- [FILES...] [--minutes N] [--again] [--concurrency N]` tries every mutant of the engine's files, or of
  * those named, that has not been tried; `--summary [--write]` and `--survivors` read what came of it.
  */
-import { writeFileSync } from "node:fs"
 import { setPriority } from "node:os"
 import path from "node:path"
 import { parseArgs } from "node:util"
 import { defaultLedger, findEngineFiles, findRoom, forgetSurvivors, readResults } from "./ledger.ts"
+import { writeScores } from "./page.ts"
 import { runStryker } from "./stryker.ts"
 import {
   addScores,
@@ -75,8 +75,9 @@ function printSummary(): void {
   console.log(describeScores(scores).join("\n"))
   if (untried.length > 0) console.log(`not tried to the end: ${untried.join(", ")}`)
   if (untried.length > 0 || scorePercent(addScores(scores)) < LEAST_SCORE_PERCENT) process.exitCode = 1
-  if (values.write)
-    writeFileSync(path.join(import.meta.dirname, "results.json"), `${JSON.stringify(scores, undefined, 2)}\n`)
+  if (!values.write) return
+  if (untried.length === 0 && positionals.length === 0) writeScores(scores)
+  else console.error("Nothing is written: the figures are those of all files, tried to the end")
 }
 
 function isCalled(file: string, name: string): boolean {

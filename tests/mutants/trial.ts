@@ -41,8 +41,6 @@ interface Instrumented {
 const HANGS = { leastMs: 15_000, times: 40 } as const
 /** Code that runs so many times as often as in all tests without the mutant loops without end. */
 const LOOPS_TIMES = 100
-/** Its tests take seconds and say nothing about other files. */
-const ONLY_FOR_ITSELF = "plain"
 /** A test that takes longer and let the file's first survivors pass without ever finding a mutant is not asked about others. */
 const VAIN = { leastMs: 80, survivors: 5 } as const
 /** Kills that a test is credited with before it has any. */
@@ -130,9 +128,7 @@ async function load(file: string): Promise<RegisteredTest[]> {
 }
 
 function findTestFiles(): string[] {
-  return readdirSync("tests/dtc")
-    .flatMap((file) => (file.endsWith(".test.ts") ? [file.split(".")[0] ?? ""] : []))
-    .filter((file) => file !== ONLY_FOR_ITSELF || file === mutated)
+  return readdirSync("tests/dtc").flatMap((file) => (file.endsWith(".test.ts") ? [file.split(".")[0] ?? ""] : []))
 }
 
 /** Of this process: what others do beside it does not count. */
