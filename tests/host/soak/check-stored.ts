@@ -16,8 +16,13 @@ interface StoredSession {
   parts: ToolPart[]
 }
 
+export type CheckRooms = Pick<StageRooms, "plan" | "plugin" | "progress" | "watch">
+
+/** What is asked of the host. */
+export type StoredReader = Pick<Host, "listSessions" | "readMessages">
+
 /** Holds every stored output against what its tool had to put out, and against what was seen of it on the way. */
-export async function checkStored(rooms: Omit<StageRooms, "hosts">, host: Host): Promise<Checked> {
+export async function checkStored(rooms: CheckRooms, host: StoredReader): Promise<Checked> {
   const checker = new StoredChecker(rooms)
   const records = [...rooms.progress.sessions.values()]
   const listed = (await host.listSessions()).map(({ id }) => id)
@@ -47,9 +52,9 @@ class StoredChecker {
     cleared: 0,
     faults: [],
   }
-  readonly #rooms: Omit<StageRooms, "hosts">
+  readonly #rooms: CheckRooms
 
-  constructor(rooms: Omit<StageRooms, "hosts">) {
+  constructor(rooms: CheckRooms) {
     this.#rooms = rooms
   }
 

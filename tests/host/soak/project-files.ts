@@ -33,7 +33,15 @@ const WORDS = [
   "tab\there",
 ]
 
-export function createProjectTexts(seed: number): ProjectTexts {
+const known = new Map<number, ProjectTexts>()
+
+export function projectTextsOf(seed: number): ProjectTexts {
+  const texts = known.get(seed) ?? createProjectTexts(seed)
+  known.set(seed, texts)
+  return texts
+}
+
+function createProjectTexts(seed: number): ProjectTexts {
   const draw = createDraw(seed)
   const createFile = (folder: string, index: number, lineCount: number): ProjectFile => {
     const needle = `needle-${folder}-${String(index).padStart(2, "0")}.`

@@ -1,7 +1,7 @@
 import { createPlan } from "./plan.ts"
 import type { Plan } from "./plan-types.ts"
 import type { PluginSwitch } from "./planned-call.ts"
-import { createProjectTexts } from "./project-files.ts"
+import { projectTextsOf } from "./project-files.ts"
 
 /** What all runs of one seed have in common. */
 export interface SoakScope {
@@ -44,7 +44,7 @@ export const planRun = (spec: RunSpec, { seed, steps, sessions }: SoakScope, roo
     steps,
     sessions,
     root,
-    texts: createProjectTexts(seed),
+    texts: projectTextsOf(seed),
     hosts: countHosts(spec),
     kills: !isMemoryRun(spec),
   })

@@ -11,7 +11,7 @@ import { Journal } from "./journal.ts"
 import { MemorySampler } from "./memory-sampler.ts"
 import { MODELS } from "./plan.ts"
 import { readProgress } from "./progress.ts"
-import { createProjectTexts } from "./project-files.ts"
+import { projectTextsOf } from "./project-files.ts"
 import { playRound } from "./round.ts"
 import { countHosts, isMemoryRun, planRun, type RunSpec, type SoakScope } from "./runs.ts"
 import { StageContext } from "./stage-context.ts"
@@ -83,7 +83,7 @@ async function playRounds(stage: StageContext, sampler: MemorySampler, hasTime: 
 }
 
 function projectFiles(seed: number): ProjectFiles {
-  const { texts, large } = createProjectTexts(seed)
+  const { texts, large } = projectTextsOf(seed)
   return Object.fromEntries([...texts, ...large].map(({ path, content }) => [path, content]))
 }
 
