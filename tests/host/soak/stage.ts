@@ -38,20 +38,13 @@ export async function playStage({ spec, scope, folder, hasTime }: StageInput): P
       sampler.see(request)
     },
   })
-  const binary = await chooseHostBinary(home)
-  const setup = { home, binary, config: describeSoakConfig(spec, model.baseURL) }
-  let hosts = await Hosts.start({ ...setup, count: countHosts(spec) })
+  let hosts: Hosts | undefined
   try {
-    const rooms = {
-      plan: planRun(spec, scope, home.project),
-      plugin: spec.plugin,
-      home,
-      model,
-      watch,
-      journal,
-      progress,
-    }
-    const stage = new StageContext({ ...rooms, hosts })
+    const binary = await chooseHostBinary(home)
+    const setup = { home, binary, config: describeSoakConfig(spec, model.baseURL) }
+    const plan = planRun(spec, scope, home.project)
+    hosts = await Hosts.start({ ...setup, count: countHosts(spec) })
+    const stage = new StageContext({ plan, plugin: spec.plugin, home, hosts, model, watch, journal, progress })
     sampler.attach(stage)
     stage.write({ type: "stage", at: new Date().toISOString(), hostVersion: binary.version })
     const isOver = await playRounds(stage, sampler, hasTime)
@@ -60,10 +53,14 @@ export async function playStage({ spec, scope, folder, hasTime }: StageInput): P
     if (!isOver) return false
     // What a host that has seen nothing of all this reads is what is stored.
     hosts = await Hosts.start({ ...setup, count: 1 })
-    stage.write({ type: "checked", checked: await checkStored(rooms, hosts.at(0)) })
+    const checked = await checkStored(stage.rooms, hosts.at(0))
+    await hosts.stop()
+    stage.write({ type: "checked", checked })
+    // What is as it should be needs no second look.
+    if (checked.faults.length === 0) home.remove()
     return true
   } finally {
-    await hosts.stop()
+    await hosts?.stop()
     await model.close()
     for (const pid of findProcessesOf(home.root)) process.kill(pid, "SIGKILL")
   }
