@@ -42,6 +42,8 @@ const SILENCE: Expected = completed("bash", "(no output)")
 const EDITABLE = "first line\nold line\nlast line\n"
 const NOT_THERE =
   "Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings."
+const NOT_RECALLED =
+  /^(?:Nothing to recall: |No cleared output of this session's|\d+ cleared outputs match\.|Not recalled: )/
 const TODOS = [{ content: "Go on", status: "in_progress", priority: "high" }]
 
 const CALL_KINDS: readonly CallKind[] = [
@@ -197,9 +199,14 @@ function planStatus({ id }: KindInput): KindResult {
   return { call: call("dcp_status", {}, id), expected }
 }
 
-/** Whichever read is cleared, if one is; what comes back is held against what its event said and what the wire carried. */
-function planRecall({ id, texts, draw }: KindInput): KindResult {
+/** What of the file is cleared depends on the request before; what comes back is a read of it, or says why there is none. */
+function planRecall({ id, root, texts, draw }: KindInput): KindResult {
   const { path } = pickOne(texts.texts, draw)
   const args = { tool: "read", input: path, callID: "", offset: 0, limit: 0 }
-  return { call: call("dcp_recall", args, id), expected: completedLike("dcp_recall", (output) => output !== "") }
+  const head = `<path>${join(root, path)}</path>\n<type>file</type>\n<content>\n`
+  const expected = completedLike(
+    "dcp_recall",
+    (output) => (output.startsWith(head) && output.endsWith("\n</content>")) || NOT_RECALLED.test(output),
+  )
+  return { call: call("dcp_recall", args, id), expected }
 }
