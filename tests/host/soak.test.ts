@@ -317,24 +317,34 @@ describe("the soak's verdict", () => {
   })
 
   it("holds the memory against the run without the plugin", () => {
-    const isMemoryOn = ({ kind, plugin }: RunSpec): boolean => kind !== "faults" && plugin === "on"
-    const isMemory = ({ kind }: RunSpec): boolean => kind !== "faults"
-    const violationsOf = (matches: typeof isMemory, residentMegabytes: (step: number) => number): string =>
+    type Matches = (spec: RunSpec) => boolean
+    const isPairOn: Matches = ({ kind, plugin }) => kind.startsWith("memory") && plugin === "on"
+    const isPair: Matches = ({ kind }) => kind.startsWith("memory")
+    const isGrowthOn: Matches = ({ kind, plugin }) => kind === "growth" && plugin === "on"
+    const violationsOf = (matches: Matches, residentMegabytes: (step: number) => number): string =>
       judgeWith(matches, () => ({ residentMegabytes })).join()
     assert.match(
-      violationsOf(isMemoryOn, () => 661),
+      violationsOf(isPairOn, () => 661),
       /the median is 1\.102/,
     )
     assert.equal(
-      violationsOf(isMemoryOn, () => 659),
+      violationsOf(isPairOn, () => 659),
       "",
     )
     assert.match(
-      violationsOf(isMemoryOn, (step) => 600 + step / 20),
-      /grows by 5 MB per 100 steps/,
+      violationsOf(isPairOn, (step) => 600 + step / 20),
+      /slopes of 5, 5, 5 MB per 100 steps, without the plugin 0, 0, 0/,
     )
     assert.equal(
-      violationsOf(isMemory, (step) => 600 + step / 20),
+      violationsOf(isPair, (step) => 600 + step / 20),
+      "",
+    )
+    assert.match(
+      violationsOf(isGrowthOn, (step) => 600 + step / 50),
+      /grows by 2 MB per 100 steps, without the plugin by 0/,
+    )
+    assert.equal(
+      violationsOf(isGrowthOn, (step) => 600 + step / 200),
       "",
     )
   })

@@ -9,6 +9,7 @@ export interface HostsSetup {
   home: Home
   binary: HostBinary
   config: Record<string, unknown>
+  env: Record<string, string>
   count: number
 }
 
@@ -73,4 +74,5 @@ export class Hosts {
   }
 }
 
-const startHost = async ({ home, binary, config }: HostsSetup): Promise<Host> => Host.start({ home, binary, config })
+const startHost = async ({ home, binary, config, env }: HostsSetup): Promise<Host> =>
+  Host.start({ home, binary, config, env })

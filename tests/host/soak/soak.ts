@@ -68,17 +68,20 @@ function settleScope(folder: string, seed: number): SoakScope | undefined {
 
 async function play(folder: string, scope: SoakScope, durationMs: number): Promise<number> {
   const elapsedMs = (): number => performance.now() - startedMs
+  let longestMs = durationMs / 2
   for (const spec of RUNS.filter(isAskedFor)) {
     const runFolder = join(folder, nameRun(spec))
     if (isFinished(runFolder)) continue
     // One host process has to serve the whole of a memory run: it begins only when there is time, and then goes to its end.
     if (isMemoryRun(spec)) {
-      if (elapsedMs() > durationMs / 3) break
+      if (elapsedMs() + longestMs > durationMs) break
       rmSync(runFolder, { recursive: true, force: true })
     }
     console.log(`${nameRun(spec)}, from ${Math.round(elapsedMs() / 1_000)} s on`)
     const hasTime = (): boolean => isMemoryRun(spec) || elapsedMs() < durationMs
+    const beganMs = elapsedMs()
     if (!(await playStage({ spec, scope, folder: runFolder, hasTime }))) break
+    if (isMemoryRun(spec)) longestMs = Math.max(longestMs, elapsedMs() - beganMs)
   }
   const left = RUNS.filter((spec) => isAskedFor(spec) && !isFinished(join(folder, nameRun(spec)))).map(nameRun)
   const next = left.length > 0 ? `left: ${left.join(", ")}; the same command goes on` : "all played; --summary judges"

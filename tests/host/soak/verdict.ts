@@ -5,6 +5,7 @@ import {
   describeMemory,
   median,
   MOST_MEMORY_RATIO,
+  type MemoryFigures,
   type MemoryPair,
   type MemoryRatios,
 } from "./memory-claims.ts"
@@ -26,7 +27,7 @@ export interface Verdict {
   runs: Record<string, RunCounts>
   /** What went otherwise than planned in the run without the plugin too: the host's own doing. */
   withoutPluginToo: Deviation[]
-  memory: { pairs: MemoryPair[]; ratios: MemoryRatios; slopes: Record<PluginSwitch, number> } | undefined
+  memory: { pairs: MemoryPair[]; ratios: MemoryRatios; growth: MemoryPair | undefined }
   violations: string[]
 }
 
@@ -48,7 +49,7 @@ export function judge(scope: SoakScope, runs: readonly PlayedRun[], wanted: read
     if (run?.progress.checked === undefined) violations.push(`${nameRun(spec)} is not finished`)
     else violations.push(...findViolations(scope, run).map((violation) => `${nameRun(spec)}: ${violation}`))
   }
-  for (const kind of ["faults", ...PAIRS] as const) {
+  for (const kind of ["faults", ...PAIRS, "growth"] as const) {
     const [on, off] = [find(kind, "on"), find(kind, "off")]
     if (on === undefined || off === undefined) continue
     const [mine, others] = [on, off].map((run) => findDeviations(planRun(run.spec, scope, ""), run.progress))
@@ -57,13 +58,13 @@ export function judge(scope: SoakScope, runs: readonly PlayedRun[], wanted: read
     withoutPluginToo.push(...(others ?? []))
   }
   const memory = judgeMemory(runs)
-  violations.push(...(memory?.violations ?? []))
+  violations.push(...memory.violations)
   return {
     scope,
     hostVersion: runs.find(({ progress }) => progress.hostVersion !== undefined)?.progress.hostVersion ?? "",
     runs: Object.fromEntries(runs.map((run) => [nameRun(run.spec), countRun(run)])),
     withoutPluginToo,
-    memory: memory?.figures,
+    memory: memory.figures,
     violations,
   }
 }
@@ -86,27 +87,33 @@ function findViolations(scope: SoakScope, run: PlayedRun): string[] {
   return violations
 }
 
-function judgeMemory(
-  runs: readonly PlayedRun[],
-): { figures: NonNullable<Verdict["memory"]>; violations: string[] } | undefined {
-  const figuresOf = (kind: RunKind, plugin: PluginSwitch) => {
-    const run = runs.find(({ spec }) => spec.kind === kind && spec.plugin === plugin)
-    return run?.progress.checked === undefined ? undefined : describeMemory(run.samples)
+function judgeMemory(runs: readonly PlayedRun[]): { figures: Verdict["memory"]; violations: string[] } {
+  const pairOf = (kind: RunKind): MemoryPair[] => {
+    const [on, off] = (["on", "off"] as const).map((plugin) =>
+      runs.find(({ spec, progress }) => spec.kind === kind && spec.plugin === plugin && progress.checked !== undefined),
+    )
+    return on === undefined || off === undefined
+      ? []
+      : [{ on: describeMemory(on.samples), off: describeMemory(off.samples) }]
   }
-  const pairs = PAIRS.flatMap((kind) => {
-    const [on, off] = [figuresOf(kind, "on"), figuresOf(kind, "off")]
-    return on === undefined || off === undefined ? [] : [{ on, off }]
-  })
-  if (pairs.length === 0) return undefined
+  const pairs = PAIRS.flatMap(pairOf)
+  const growth = pairOf("growth").at(0)
   const ratios = compareMemory(pairs)
-  const slopes = {
-    on: median(pairs.map(({ on }) => on.slopeMegabytesPer100Steps)),
-    off: median(pairs.map(({ off }) => off.slopeMegabytesPer100Steps)),
-  }
   const violations = Object.entries(ratios).flatMap(([name, ratio]) =>
-    ratio <= MOST_MEMORY_RATIO ? [] : [`memory: the ${name} is ${ratio} of the run's without the plugin`],
+    ratio > MOST_MEMORY_RATIO ? [`memory: the ${name} is ${ratio} of the run's without the plugin`] : [],
   )
-  if (slopes.on > Math.max(0, slopes.off) + SLOPE_TOLERANCE_MEGABYTES_PER_100_STEPS)
-    violations.push(`memory: grows by ${slopes.on} MB per 100 steps, without the plugin by ${slopes.off}`)
-  return { figures: { pairs, ratios, slopes }, violations }
+  const slopes = pairs.map(({ on }) => on.slopeMegabytesPer100Steps)
+  const slopesWithout = pairs.map(({ off }) => off.slopeMegabytesPer100Steps)
+  if (median(slopes) > Math.max(0, ...slopesWithout))
+    violations.push(
+      `memory: slopes of ${slopes.join(", ")} MB per 100 steps, without the plugin ${slopesWithout.join(", ")}`,
+    )
+  if (growth !== undefined && growth.on.slopeMegabytesPer100Steps > allowedSlope(growth.off))
+    violations.push(
+      `memory: grows by ${growth.on.slopeMegabytesPer100Steps} MB per 100 steps, without the plugin by ${growth.off.slopeMegabytesPer100Steps}`,
+    )
+  return { figures: { pairs, ratios, growth }, violations }
 }
+
+const allowedSlope = ({ slopeMegabytesPer100Steps }: MemoryFigures): number =>
+  Math.max(0, slopeMegabytesPer100Steps) + SLOPE_TOLERANCE_MEGABYTES_PER_100_STEPS
