@@ -5,6 +5,7 @@ const OUTPUT_CHARACTERS = [150, 10_200, 400, 900, 4_000, 1_500, 6_500, 2_400]
 /** Of ten outputs one holds more than ASCII, as in real sessions. */
 const NON_ASCII_EVERY = 10
 export const SESSION_ID = "ses_bench"
+export const MODEL = { providerID: "lab", modelID: "lab-1" } as const
 const MESSAGES_PER_TURN = 10
 /** With this budget the outputs of the first half, about, have to go. */
 const BUDGET_TOKENS_PER_MESSAGE = 400
@@ -58,7 +59,7 @@ function makeUser(index: number): Message {
       role: "user",
       time: { created },
       agent: "build",
-      model: { providerID: "lab", modelID: "lab-1" },
+      model: MODEL,
     },
     parts: [
       {
@@ -84,8 +85,7 @@ function makeStep(index: number, messageCount: number): Message {
       role: "assistant",
       parentID: nameMessage(index - (index % MESSAGES_PER_TURN)),
       time: { created, completed: created + 4_000 },
-      providerID: "lab",
-      modelID: "lab-1",
+      ...MODEL,
       agent: "build",
       mode: "build",
       path: { cwd: "/project", root: "/project" },

@@ -8,6 +8,8 @@ import { percent } from "./estimate/table.ts"
 import type { ProjectFigures } from "./project/figures.ts"
 import { describeProject } from "./project/table.ts"
 import type { BenchmarkResult, PolicyResult, TargetResult } from "./replay/benchmark.ts"
+import type { UpstreamFigures } from "./upstream/figures.ts"
+import { describeUpstream } from "./upstream/table.ts"
 
 const README = new URL("../README.md", import.meta.url)
 
@@ -36,7 +38,9 @@ export function describeNumbers(): string {
     "",
     ...describeProject(readResult("project") as ProjectFigures),
     "",
-    "`npm run bench`, `bench:replay` and `bench:estimate` measure, `npm run bench:readme` writes the results here.",
+    ...describeUpstream(readResult("upstream") as UpstreamFigures),
+    "",
+    "`npm run bench`, `bench:upstream`, `bench:replay` and `bench:estimate` measure, `npm run bench:readme` writes the results here.",
   ].join("\n")
 }
 

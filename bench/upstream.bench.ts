@@ -29,10 +29,7 @@ for (let turn = 1; turn <= ROUNDS; turn++)
     console.log(`round ${turn}, ${contestant}: ${between} ms between reply and request, ${hooks} ms in hooks`)
   }
 for (const messages of EXISTING_MESSAGES) {
-  const calls = await measureExisting(messages, ROUNDS, binary, installed)
-  measurements.existing[messages] = calls
-  for (const contestant of CONTESTANTS)
-    console.log(`${messages} messages, ${contestant}: ${JSON.stringify(calls[contestant])}`)
+  measurements.existing[messages] = await measureExisting(messages, ROUNDS, { binary, installed })
 }
 
 const result: UpstreamFigures = {

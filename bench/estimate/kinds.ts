@@ -21,7 +21,7 @@ const WRITTEN = ["prose", "Chinese", "Japanese", "Korean", "emoji"]
 const FILES: Record<string, Record<TextSet, string[]>> = {
   code: {
     tuning: ["lib/dtc/engine.ts", "lib/dtc/wire-parts.ts", "lib/config/schema.ts"],
-    judging: ["node_modules/jsonc-parser/lib/esm/impl/edit.js", "node_modules/tinybench/dist/index.js"],
+    judging: ["node_modules/jsonc-parser/lib/esm/impl/edit.js", "node_modules/ajv/dist/core.js"],
   },
   JSON: {
     tuning: ["dcp.schema.json", "package.json", "package-lock.json"],
@@ -29,7 +29,7 @@ const FILES: Record<string, Record<TextSet, string[]>> = {
   },
   markdown: {
     tuning: ["README.md", "CONTRIBUTING.md"],
-    judging: ["node_modules/fast-check/README.md", "node_modules/tinybench/README.md"],
+    judging: ["node_modules/fast-check/README.md", "node_modules/ajv/README.md"],
   },
   "minified code": {
     tuning: ["node_modules/prettier/plugins/yaml.js", "node_modules/prettier/standalone.js"],

@@ -2,8 +2,7 @@
  * One process of `npm run bench`, under Node or Bun: `measure.ts MESSAGES MODE` prints its samples as JSON. Every round has
  * a history of its own, so that nothing can be remembered of it, and starts with another contestant.
  */
-import type * as Engine from "../../lib/dtc/engine.ts"
-import type { Message, Policy, ProjectOptions } from "../../lib/dtc/types.ts"
+import type { Message, Policy } from "../../lib/dtc/types.ts"
 import { describeBudget, makeHistory } from "../history.ts"
 import { CONTESTANTS, MEMORY_CONTESTANTS, type Contestant } from "./figures.ts"
 import { collectTexts, copyStructure, sumBytes } from "./floor.ts"
@@ -31,7 +30,6 @@ interface Round {
   texts: string[]
 }
 type Call = (round: Round) => unknown
-type Plan = (messages: readonly Message[], options: ProjectOptions) => unknown
 
 /** Memory is read in steps of pages: calls are repeated until this many megabytes of history went through. */
 const REPEATED_MEGABYTES = 12
@@ -44,16 +42,15 @@ const MEASURES: Readonly<Record<Mode, (call: () => unknown) => Sample>> = {
 }
 
 // The build, not the source, so that no loader's translation is measured.
-const engine = (await import("../../dist/lib/dtc/engine.js")) as typeof Engine & { planProjection?: Plan }
+const { planProjection, projectMessages } = await import("../../dist/lib/dtc/engine.js")
 const { defaultTree } = await import("../../dist/lib/config/schema.js")
 
 const [messages, mode] = [Number(process.argv[2]), process.argv[3] as Mode]
 const { dtc } = defaultTree() as { dtc: Policy }
 const options = { inputBudget: describeBudget(messages), policy: dtc, now: 1_800_000_000_000 }
-const plan: Plan = engine.planProjection ?? engine.projectMessages
 const calls: Readonly<Record<Contestant, Call>> = {
-  hook: ({ history }) => plan(history, options),
-  projectMessages: ({ history }) => engine.projectMessages(history, options),
+  hook: ({ history }) => planProjection(history, options),
+  projectMessages: ({ history }) => projectMessages(history, options),
   structuredClone: ({ history }) => structuredClone(history),
   "JSON.stringify": ({ history }) => JSON.stringify(history),
   floor: ({ history, texts }) => [sumBytes(texts), copyStructure(history)],
@@ -61,7 +58,7 @@ const calls: Readonly<Record<Contestant, Call>> = {
 
 const first = makeHistory(messages)
 const megabytes = Buffer.byteLength(JSON.stringify(first)) / 1e6
-const cleared = engine.projectMessages(first, options).cleared.length
+const cleared = projectMessages(first, options).cleared.length
 console.log(JSON.stringify({ megabytes, cleared, ...measureRounds() } satisfies Run))
 
 function measureRounds(): Pick<Run, "samples" | "floorBytesMs"> {
@@ -83,9 +80,9 @@ function measureRounds(): Pick<Run, "samples" | "floorBytesMs"> {
 
 /** Rounds of small histories are short and need more of both. */
 function countRounds(): { warmUps: number; measured: number } {
-  if (mode !== "time") return { warmUps: megabytes < 50 ? 2 : 1, measured: megabytes < 50 ? 3 : 1 }
-  if (megabytes < 10) return { warmUps: 15, measured: 41 }
-  return megabytes < 50 ? { warmUps: 2, measured: 11 } : { warmUps: 1, measured: 5 }
+  if (mode !== "time") return { warmUps: 1, measured: megabytes < 50 ? 3 : 1 }
+  if (megabytes < 10) return { warmUps: 10, measured: 31 }
+  return megabytes < 50 ? { warmUps: 2, measured: 9 } : { warmUps: 1, measured: 4 }
 }
 
 function measureTime(call: () => unknown): Sample {
@@ -107,13 +104,14 @@ function measureAllocated(call: () => unknown): Sample {
 }
 
 function measureRetained(call: () => unknown): Sample {
+  const times = Math.ceil(REPEATED_MEGABYTES / megabytes)
   collectGarbage()
   const before = readHeldBytes()
-  const result = call()
+  const results = Array.from({ length: times }, call)
   collectGarbage()
   const held = readHeldBytes() - before
-  // Looked at after the second reading, so that it is still held there.
-  return { value: result === undefined ? Number.NaN : held, cpuMs: 0 }
+  // Looked at after the second reading, so that they are still held there.
+  return { value: results.includes(undefined) ? Number.NaN : held / times, cpuMs: 0 }
 }
 
 function measurePeak(call: () => unknown): Sample {

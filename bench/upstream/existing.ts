@@ -22,8 +22,7 @@ export interface FirstCalls {
 export async function measureExisting(
   messages: number,
   rounds: number,
-  binary: HostBinary,
-  installed: Installed,
+  { binary, installed }: Omit<Setup, "contestant">,
 ): Promise<Record<Contestant, FirstCalls[]>> {
   const home = await Home.create()
   const calls: Record<Contestant, FirstCalls[]> = { none: [], ours: [], upstream: [] }
@@ -34,7 +33,10 @@ export async function measureExisting(
       for (const contestant of CONTESTANTS) {
         rmSync(home.path("data"), { recursive: true })
         cpSync(home.path("stored"), home.path("data"), { recursive: true })
-        calls[contestant].push(await measureFirstCalls(home, messages, { binary, contestant, installed }))
+        const measured = await measureFirstCalls(home, messages, { binary, contestant, installed })
+        calls[contestant].push(measured)
+        const [prompts, hooks] = [measured.promptMs, measured.hooksMs].map((times) => times.map(Math.round).join(", "))
+        console.log(`${messages} messages, ${contestant}: ${prompts} ms from prompt to request, ${hooks} ms in hooks`)
       }
     return calls
   } finally {

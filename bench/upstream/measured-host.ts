@@ -4,6 +4,7 @@ import { Host } from "../../tests/host/host.ts"
 import type { Home } from "../../tests/host/home.ts"
 import { ModelServer } from "../../tests/host/model-server.ts"
 import { NO_COMPACTION, providerWith } from "../../tests/host/small-window.ts"
+import { MODEL } from "../history.ts"
 import { describePlugins, forgetHookTimes, writeSettings, type Contestant, type Installed } from "./contestants.ts"
 import { Tap } from "./tap.ts"
 
@@ -26,8 +27,8 @@ export async function withMeasuredHost<T>(
     writeSettings(contestant, home)
     const config = describeConfig({
       baseURL: tap.baseURL,
-      providers: { scripted: providerWith("openai", { measured: limit }) },
-      model: "scripted/measured",
+      providers: { [MODEL.providerID]: providerWith("openai", { [MODEL.modelID]: limit }) },
+      model: `${MODEL.providerID}/${MODEL.modelID}`,
       plugins: describePlugins(contestant, installed, home),
       extra: NO_COMPACTION,
     })

@@ -30,8 +30,9 @@ const IMPOSSIBLE: ReadonlySet<string> = new Set<SkipReason>(["failed", "request-
 const LIMIT = { context: 40_000, output: 8_000 }
 const MOST_MUTATIONS = 24
 
-/** Messages of a piece that is held against every law; the whole would take too long. */
-const PIECE_MESSAGES = 16
+/** Messages of a piece that is held against every law; the whole would take too long. Some pieces are long. */
+const PIECE_MESSAGES = { most: 16, some: 160 } as const
+const LONG_PIECES_RATIO = 0.05
 
 /**
  * Sends one mutation of a session through the hook as a host would, and a piece of it through the laws of the engine.
@@ -43,7 +44,8 @@ export async function checkMutatedSession(session: readonly unknown[], seed: num
   mutateSession(messages, 1 + Math.floor(draw() ** 3 * MOST_MUTATIONS), draw)
   const outcome = await checkHook(messages)
   const start = Math.floor(draw() * messages.length)
-  checkPiece(structuredClone(messages).slice(start, start + PIECE_MESSAGES), draw)
+  const length = draw() < LONG_PIECES_RATIO ? PIECE_MESSAGES.some : PIECE_MESSAGES.most
+  checkPiece(structuredClone(messages).slice(start, start + length), draw)
   return outcome
 }
 

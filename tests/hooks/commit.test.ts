@@ -4,7 +4,6 @@ import test from "node:test"
 import type { Message } from "../../lib/dtc/types.ts"
 import {
   answers,
-  answersLate,
   catalog,
   catalogWith,
   createClient,

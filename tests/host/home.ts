@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { findExecutable, run } from "./executables.ts"
@@ -9,7 +9,9 @@ export type ProjectFiles = Record<string, string | Uint8Array>
 /** No server listens on port 1: whatever asks a registry fails at once instead of reaching the network. */
 export const DEAD_REGISTRY = "http://127.0.0.1:1/"
 
-/** A throw-away place for one host: its home, its database and a project to work in. */
+const FOLDERS = ["home", "config", "data", "cache", "state", "tmp", "project"]
+
+/** A place for one host, throw-away unless it is kept: its home, its database and a project to work in. */
 export class Home {
   readonly root: string
   readonly project: string
@@ -26,9 +28,16 @@ export class Home {
     const root = realpathSync(mkdtempSync(join(tmpdir(), "opencode-dcp-")))
     ownFolder(root)
     const home = new Home(root)
-    for (const folder of ["home", "config", "data", "cache", "state", "tmp", "project"]) mkdirSync(join(root, folder))
-    for (const [path, content] of Object.entries(files)) home.write(path, content)
-    await home.#becomeRepository()
+    await home.#furnish(files)
+    return home
+  }
+
+  /** In a folder that outlives this process, so that a later one finds it as it was left. */
+  static async keep(folder: string, files: ProjectFiles = {}): Promise<Home> {
+    const isNew = !existsSync(folder)
+    mkdirSync(folder, { recursive: true })
+    const home = new Home(realpathSync(folder))
+    if (isNew) await home.#furnish(files)
     return home
   }
 
@@ -46,6 +55,12 @@ export class Home {
   /** Kills what still runs in it first. */
   remove(): void {
     removeFolder(this.root)
+  }
+
+  async #furnish(files: ProjectFiles): Promise<void> {
+    for (const folder of FOLDERS) mkdirSync(join(this.root, folder))
+    for (const [path, content] of Object.entries(files)) this.write(path, content)
+    await this.#becomeRepository()
   }
 
   /** The host takes a repository's root as the worktree; without one it would look for instructions up to `/`. */

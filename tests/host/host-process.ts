@@ -51,9 +51,12 @@ export class HostProcess {
 
   /** Resident memory; `undefined` where the system has no /proc. */
   get residentBytes(): number | undefined {
-    if (process.platform !== "linux" || !this.running) return undefined
-    const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.pid}/status`, "utf8"))?.[1]
-    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+    return this.#readStatusBytes("VmRSS")
+  }
+
+  /** The most resident memory so far. */
+  get peakResidentBytes(): number | undefined {
+    return this.#readStatusBytes("VmHWM")
   }
 
   /** Ends it, politely for `patienceMs` unless the signal is SIGKILL, and waits until it has ended. */
@@ -62,6 +65,13 @@ export class HostProcess {
     if (!(await settles(patienceMs, this.#ended))) this.#child.kill("SIGKILL")
     await within("the end of the host", patienceMs, this.#ended)
     disownProcess(this.pid)
+  }
+
+  #readStatusBytes(field: "VmRSS" | "VmHWM"): number | undefined {
+    if (process.platform !== "linux" || !this.running) return undefined
+    const status = readFileSync(`/proc/${this.pid}/status`, "utf8")
+    const kilobytes = new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
   }
 
   #readAddress(): string | undefined {

@@ -86,12 +86,21 @@ export class Host {
     return this.#process.residentBytes
   }
 
+  get peakResidentBytes(): number | undefined {
+    return this.#process.peakResidentBytes
+  }
+
   async createSession(title = "scenario", fields: Record<string, unknown> = {}): Promise<Session> {
     return sessionOf(await this.call("POST", "/session", { title, ...fields }))
   }
 
   async readSession(sessionID: string): Promise<Session> {
     return sessionOf(await this.call("GET", `/session/${sessionID}`))
+  }
+
+  /** Of this project, the newest first. The host answers a hundred unless it is asked for more. */
+  async listSessions(limit = 1_000): Promise<Session[]> {
+    return listOf(await this.call("GET", `/session?limit=${limit}`)).map(sessionOf)
   }
 
   async readChildren(sessionID: string): Promise<Session[]> {

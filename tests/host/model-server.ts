@@ -22,6 +22,8 @@ export interface ModelServerOptions {
   inputLimitTokens?: number
   /** The answer of a lane whose script is used up. */
   defaults?: Partial<Record<Lane, Step>>
+  /** Sees each request as it arrives, before it is answered. */
+  onRequest?: (request: ModelRequest) => void
 }
 
 interface Waiter {
@@ -82,6 +84,11 @@ export class ModelServer {
   /** Forgets what a lane has not answered yet. */
   clearScript(lane: Lane, sessionID?: string): void {
     this.#scripts.delete(scriptKey(lane, sessionID))
+  }
+
+  /** Lets go of what was recorded, for runs that would outgrow the memory. Counting starts anew. */
+  forgetRequests(): void {
+    this.requests.length = 0
   }
 
   /** Steps of a lane that were not used; a function counts as none. */
@@ -152,6 +159,7 @@ export class ModelServer {
     request.lane = classifyLane(request)
     request.index = this.requestsOf(request.lane, request.sessionID).length
     this.requests.push(request)
+    this.#options.onRequest?.(request)
     for (const waiter of this.#waiters) if (waiter.matches(request)) waiter.found(request)
     return request
   }

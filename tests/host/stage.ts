@@ -20,6 +20,7 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
     "prune-tool",
     "restart",
     "session-api",
+    "soak",
     "source-map",
     "subagent",
     "wire",
