@@ -13,6 +13,7 @@ export type Kind = keyof typeof KINDS
 /** By kind and file: what stood there and what came in its place. */
 const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   type: {
+    "wire.ts": ['rendered !== "nothing" -> true', 'typeof time === "number" -> true'],
     "wire-media.ts": ["CARRIES_MEDIA[npm]?.(mime, apiID) -> CARRIES_MEDIA[npm](mime, apiID)"],
     "tokens.ts": ["isRecord(value) -> true"],
     "eligibility.ts": ["path === undefined -> false"],
@@ -41,11 +42,16 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
       "text.slice(start, start + SAMPLED_CHARACTERS) -> text",
       "start + SAMPLED_CHARACTERS -> start - SAMPLED_CHARACTERS",
     ],
+    "wire.ts": ["start === 0 -> false"],
     "candidates.ts": ["output.segment < edge -> true", "output.segment < edge -> output.segment <= edge"],
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
   tie: {
-    "wire.ts": ["byCreation(message, latest) > 0 -> byCreation(message, latest) >= 0"],
+    "wire.ts": [
+      "byCreation(message, latest) > 0 -> byCreation(message, latest) >= 0",
+      'time["created"] > 0 -> time["created"] >= 0',
+      "time > latest -> time >= latest",
+    ],
     "text-rate.ts": [
       "text.length <= LEAST_WINDOWS * WINDOW_UNITS -> text.length < LEAST_WINDOWS * WINDOW_UNITS",
       "start > 0 -> true",
@@ -60,7 +66,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "media-image.ts": ["header === undefined -> false", "{ return undefined } -> {}"],
   },
   filler: {
-    "wire.ts": ['[] -> ["Stryker was here"]', "false -> true"],
+    "wire.ts": ['[] -> ["Stryker was here"]', "false -> true", '"nothing" -> ""'],
     "engine.ts": ['[] -> ["Stryker was here"]'],
     "wire-media.ts": ['"" -> "Stryker was here!"'],
     // A call without a state has no known result either.
