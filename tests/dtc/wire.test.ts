@@ -354,6 +354,7 @@ test("the model of the next request: latest ordinary user by creation time, then
   assert.equal(model(asks("b", 9, "b"), asks("a", 9, "a")), "b")
   assert.equal(model(asks("a", 9, "a"), asks("b", 9, "b")), "b")
   assert.equal(model(asks("asked", 3, "a"), ...compaction(50)), "asked")
+  assert.equal(model(asks("first", 9, "a"), asks("second", 9, "a")), "second", "of two alike the later one")
   const both = asks("both", 9, "b")
   assert.equal(model(asks("asked", 3, "a"), { ...both, parts: [...both.parts, { type: "compaction" }] }), "both")
   assert.equal(

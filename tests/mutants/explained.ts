@@ -49,6 +49,8 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
   tie: {
     "wire.ts": [
       "byCreation(message, latest) > 0 -> byCreation(message, latest) >= 0",
+      // `findLatestUser` asks again.
+      'info.role === "user" -> true',
       'time["created"] > 0 -> time["created"] >= 0',
       "time > latest -> time >= latest",
     ],
