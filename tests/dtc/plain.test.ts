@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { estimateMessages, projectMessages } from "../../lib/dtc/engine.ts"
-import { copyPlain, isPlain } from "../../lib/dtc/plain.ts"
+import { copyPlain, isPlain, withField } from "../../lib/dtc/plain.ts"
 import type { Message } from "../../lib/dtc/types.ts"
 import { DEFAULT_POLICY, session, user } from "../helpers/history.ts"
 
@@ -48,6 +48,7 @@ for (const [name, make] of Object.entries(odd)) {
     const messages = session(user("x"))
     Object.assign(messages[0]?.parts[0] ?? {}, { metadata: { deep: [make()] } })
     assert.equal(copyPlain(messages), undefined)
+    assert.equal(isPlain(messages), false)
     const projection = projectMessages(messages, { inputBudget: 1, policy: DEFAULT_POLICY })
     assert.equal(projection.stats.skipped, "unknown-content")
     assert.equal(projection.messages, messages, "what cannot be copied comes back as it is")
@@ -130,4 +131,14 @@ test("symbols as keys and properties that are not enumerable are no data", () =>
     { hidden: { value: 2 }, [Symbol("s")]: { enumerable: true, get: () => assert.fail("called") } },
   )
   assert.deepStrictEqual(copyPlain([source]), [{ x: 1 }])
+})
+
+test("a record with a field set keeps its other fields and its prototype", () => {
+  const bare = Object.assign(Object.create(null) as object, { a: 1 })
+  for (const record of [bare, { a: 1 }]) {
+    const changed = withField(record, "b", 2)
+    assert.deepStrictEqual(Object.entries(changed), Object.entries({ a: 1, b: 2 }))
+    assert.equal(Object.getPrototypeOf(changed), Object.getPrototypeOf(record))
+    assert.deepStrictEqual(Object.keys(record), ["a"])
+  }
 })

@@ -3,7 +3,7 @@ import test from "node:test"
 import { estimateMessages } from "../../lib/dtc/engine.ts"
 import { FRAME_TOKENS } from "../../lib/dtc/tokens.ts"
 import type { Message, Model } from "../../lib/dtc/types.ts"
-import { findLatestTime, findRequestedModel, readHistory } from "../../lib/dtc/wire.ts"
+import { findLatestTime, findLatestUser, findRequestedModel, readHistory } from "../../lib/dtc/wire.ts"
 import {
   assistant,
   bash,
@@ -390,4 +390,58 @@ test("a history of very many parts and summaries is read like any other", () => 
 
 test("a tool call costs its input even without one", () => {
   assert.equal(typeof estimateMessages(session(step(tool("read", undefined, "x")))), "number")
+})
+
+test("the message that the host answers is the latest of a user, wherever it stands", () => {
+  const messages = session(user("early"), user("late", { time: { created: 9_000 } }), user("between"), step(text("x")))
+  assert.equal(findLatestUser(messages), messages[1])
+  assert.equal(findLatestUser(session(step(text("x")))), undefined)
+})
+
+const segmentsOf = (...drafts: Draft[]) => readHistory(session(...drafts))?.segments ?? []
+const QUIET = {
+  writtenTokens: 0,
+  unknownSize: false,
+  sendsTool: false,
+  reminderTokens: 0,
+  asksToClear: false,
+}
+
+test("what one message is in neutral terms, field by field", () => {
+  const written = sent(bytes("yes"), call("bash", { command: "ls" }))
+  const said = step(text("yes"), bash("ls", "seen"))
+  assert.deepStrictEqual(segmentsOf(user("go"), said, step(tool("dcp_prune", {}, "")), user("", {}, png)), [
+    { ...QUIET, kind: "user", tokens: sent(bytes("go")) },
+    {
+      ...QUIET,
+      kind: "step",
+      tokens: written + bytes("seen"),
+      writtenTokens: written,
+      sendsTool: true,
+      requestedAt: 2_000,
+    },
+    {
+      ...QUIET,
+      kind: "step",
+      tokens: sent(call("dcp_prune", {})),
+      writtenTokens: sent(call("dcp_prune", {})),
+      sendsTool: true,
+      asksToClear: true,
+      requestedAt: 3_000,
+    },
+    { ...QUIET, kind: "user", tokens: MESSAGE + PART, unknownSize: true },
+  ])
+})
+
+test("a message's own tokens are the report of its last step; a message of no request, and no model, has none", () => {
+  const twoSteps = [{ type: "step-start" }, text("a"), { type: "step-start" }, text("b")]
+  const tokens = { input: 900, output: 10 }
+  const reports = (info: object, asked: object = {}) =>
+    segmentsOf(user("go", { ...asked }), assistant(twoSteps, { tokens, ...info }))
+      .slice(1)
+      .map(({ report }) => report?.promptTokens)
+  assert.deepEqual(reports({}), [undefined, 900])
+  assert.deepEqual(reports({ summary: true }), [undefined, undefined])
+  assert.deepEqual(reports({ modelID: "other" }), [undefined, undefined])
+  assert.deepEqual(reports({}, { model: undefined }), [undefined, undefined])
 })

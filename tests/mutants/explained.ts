@@ -45,6 +45,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
   tie: {
+    "wire.ts": ["byCreation(message, latest) > 0 -> byCreation(message, latest) >= 0"],
     "text-rate.ts": [
       "text.length <= LEAST_WINDOWS * WINDOW_UNITS -> text.length < LEAST_WINDOWS * WINDOW_UNITS",
       "start > 0 -> true",
@@ -59,6 +60,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "media-image.ts": ["header === undefined -> false", "{ return undefined } -> {}"],
   },
   filler: {
+    "wire.ts": ['[] -> ["Stryker was here"]', "false -> true"],
     "engine.ts": ['[] -> ["Stryker was here"]'],
     "wire-media.ts": ['"" -> "Stryker was here!"'],
     // A call without a state has no known result either.

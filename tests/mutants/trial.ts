@@ -39,8 +39,8 @@ interface Instrumented {
 
 /** A test that takes longer than this and than so many times its usual work hangs, also on a machine with much to do. */
 const HANGS = { leastMs: 15_000, times: 40 } as const
-/** Code that runs so many times as often as in all tests without the mutant loops without end. */
-const LOOPS_TIMES = 100
+/** Code that runs so many times as often as in all tests without the mutant loops without end; of what runs often, less will do. */
+const LOOPS = { times: 100, mostHits: 2e8, leastTimes: 2 } as const
 /** A test that takes longer and let the file's first survivors pass without ever finding a mutant is not asked about others. */
 const VAIN = { leastMs: 80, survivors: 5 } as const
 /** Kills that a test is credited with before it has any. */
@@ -92,7 +92,7 @@ async function judge(id: string, earlier: readonly Verdict[]): Promise<Verdict> 
   const meeting = atLoading.includes(id) ? tests : tests.filter(({ covers }) => covers.includes(id))
   const watch = new Watch(verdictsFile, id)
   instrumented.hitCount = 0
-  instrumented.hitLimit = LOOPS_TIMES * (hits[id] ?? 0)
+  instrumented.hitLimit = findHitLimit(hits[id] ?? 0)
   for (const known of sortTests(meeting, earlier)) {
     watch.expect(describe(known), Math.max(HANGS.leastMs, HANGS.times * known.workMs))
     try {
@@ -104,6 +104,10 @@ async function judge(id: string, earlier: readonly Verdict[]): Promise<Verdict> 
     }
   }
   return { mutant: id, outcome: "survived" }
+}
+
+function findHitLimit(hits: number): number {
+  return Math.max(LOOPS.leastTimes * hits, Math.min(LOOPS.times * hits, LOOPS.mostHits))
 }
 
 /** By what a test costs for each mutant of the file that it has killed so far. */
