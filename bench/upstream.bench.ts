@@ -21,6 +21,9 @@ const home = await Home.create()
 const binary = await chooseHostBinary(home).finally(() => home.remove())
 const installed = await installContestants(binary.version)
 const measurements: Measurements = { steps: { none: [], ours: [], upstream: [] }, existing: {} }
+for (const messages of EXISTING_MESSAGES) {
+  measurements.existing[messages] = await measureExisting(messages, ROUNDS, { binary, installed })
+}
 for (let turn = 1; turn <= ROUNDS; turn++)
   for (const contestant of CONTESTANTS) {
     const times = await measureSteps({ binary, contestant, installed })
@@ -28,9 +31,6 @@ for (let turn = 1; turn <= ROUNDS; turn++)
     const [hooks, between] = [times.hooksMs, times.betweenMs].map((values) => round(median(values)))
     console.log(`round ${turn}, ${contestant}: ${between} ms between reply and request, ${hooks} ms in hooks`)
   }
-for (const messages of EXISTING_MESSAGES) {
-  measurements.existing[messages] = await measureExisting(messages, ROUNDS, { binary, installed })
-}
 
 const result: UpstreamFigures = {
   aimMs: AIM_MS,

@@ -85,8 +85,8 @@ function countRounds(): { warmUps: number; measured: number } {
   return megabytes < 50 ? { warmUps: 2, measured: 9 } : { warmUps: 1, measured: 4 }
 }
 
+/** No garbage is collected on purpose: Node forgets compiled code with it, which no running host does before every request. */
 function measureTime(call: () => unknown): Sample {
-  collectGarbage()
   const cpuAtStart = process.cpuUsage()
   const start = performance.now()
   call()
