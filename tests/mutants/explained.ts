@@ -13,6 +13,9 @@ export type Kind = keyof typeof KINDS
 /** By kind and file: what stood there and what came in its place. */
 const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   type: {
+    "wire-origins.ts": [
+      'parts.find(({ type }) => type === "compaction")?.["tail_start_id"] -> parts.find(({ type }) => type === "compaction")["tail_start_id"]',
+    ],
     "wire.ts": ['rendered !== "nothing" -> true', 'typeof time === "number" -> true'],
     "wire-media.ts": ["CARRIES_MEDIA[npm]?.(mime, apiID) -> CARRIES_MEDIA[npm](mime, apiID)"],
     "tokens.ts": ["isRecord(value) -> true"],
