@@ -67,6 +67,7 @@ const senders: [name: string, parts: Fields[], npm: string | undefined, sends: b
   ["a text", [text("x")], ANTHROPIC, true],
   ["no parts", [], ANTHROPIC, false],
   ["parts that are not sent", [START, { type: "patch" }], ANTHROPIC, false],
+  ["a part with an empty text that is not sent", [{ type: "patch", text: "" }], ANTHROPIC, false],
   ["an empty text", [text("")], ANTHROPIC, false],
   ["an empty text, kept", [text("")], OTHER, true],
   ["an empty text, provider unknown", [text("")], undefined, undefined],
@@ -136,3 +137,8 @@ for (const [name, state, npm, moves] of movers)
   test(`media of a result goes out behind it: ${name}: ${moves}`, () => {
     assert.equal(originOf(shots(state), model(npm)).movesMedia, moves)
   })
+
+test("only tools have results, and so media of them", () => {
+  const [shot] = shots({}).parts
+  assert.equal(originOf(assistant([text("x"), { ...shot, type: "text", text: "y" }]), model(OTHER)).movesMedia, false)
+})

@@ -14,6 +14,7 @@ export type Kind = keyof typeof KINDS
 const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   type: {
     "wire-origins.ts": [
+      'part?.["metadata"] -> part["metadata"]',
       'parts.find(({ type }) => type === "compaction")?.["tail_start_id"] -> parts.find(({ type }) => type === "compaction")["tail_start_id"]',
     ],
     "wire.ts": ['rendered !== "nothing" -> true', 'typeof time === "number" -> true'],
@@ -26,6 +27,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "steps.ts": ["step -> true"],
   },
   speed: {
+    "wire-origins.ts": ["outputs.length === 0 -> false", "!parts.some(isProviderExecuted) -> false"],
     "eligibility.ts": [
       "path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> false",
       "path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> path === undefined && path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION",
@@ -50,6 +52,8 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
   tie: {
+    // Every part of a user's that is sent keeps its message; a text of a response that is not sent is empty.
+    "wire-origins.ts": ['role === "user" -> false', '"user" -> ""', 'text === "" -> true'],
     "wire.ts": [
       "byCreation(message, latest) > 0 -> byCreation(message, latest) >= 0",
       // `findLatestUser` asks again.
@@ -71,6 +75,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "media-image.ts": ["header === undefined -> false", "{ return undefined } -> {}"],
   },
   filler: {
+    "wire-origins.ts": ['"" -> "Stryker was here!"'],
     "wire.ts": ['[] -> ["Stryker was here"]', "false -> true", '"nothing" -> ""'],
     "engine.ts": ['[] -> ["Stryker was here"]'],
     "wire-media.ts": ['"" -> "Stryker was here!"'],
