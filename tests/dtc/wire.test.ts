@@ -58,6 +58,13 @@ const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
     accepts({ image: false }),
   ],
   [
+    "user image, synthetic, not accepted",
+    userParts({ ...png, synthetic: true }),
+    sent(bytes('ERROR: Cannot read "shot.png" (this model does not support image input). Inform the user.')),
+    accepts({}),
+  ],
+  ["user text beside an error", user("x", { error: { name: "APIError" } }), sent(bytes("x"))],
+  [
     "user PDF without a name, not accepted",
     userParts({ type: "file", mime: "application/pdf", url: "data:," }),
     sent(bytes("ERROR: Cannot read pdf (this model does not support pdf input). Inform the user.")),
@@ -103,6 +110,23 @@ const rows: [name: string, draft: Draft, size: Size, model?: Model][] = [
     "assistant text, empty beside reasoning without a signature",
     assistant([reasoning("r", { anthropic: {} }), text("")]),
     sent(bytes('r{"anthropic":{}}')),
+  ],
+  ["assistant text, empty beside bare reasoning", assistant([reasoning("r"), text("")]), sent(bytes("r"))],
+  [
+    "assistant text, empty beside reasoning whose signature is null",
+    assistant([reasoning("r", { anthropic: { signature: null } }), text("")]),
+    sent(bytes('r{"anthropic":{"signature":null}}')),
+  ],
+  [
+    "assistant text, empty beside a text with a signature",
+    assistant([{ ...text("a"), metadata: { anthropic: { signature: "s" } } }, text("")]),
+    sent(bytes('a{"anthropic":{"signature":"s"}}')),
+  ],
+  [
+    "assistant text with the options of a model called alike elsewhere",
+    assistant([{ ...text("a"), metadata: { openai: { itemId: "i" } } }], { providerID: "other" }),
+    sent(bytes("a")),
+    MODEL,
   ],
   [
     "assistant text with provider options",
@@ -330,6 +354,9 @@ test("the model of the next request: latest ordinary user by creation time, then
   assert.equal(model(asks("b", 9, "b"), asks("a", 9, "a")), "b")
   assert.equal(model(asks("a", 9, "a"), asks("b", 9, "b")), "b")
   assert.equal(model(asks("asked", 3, "a"), ...compaction(50)), "asked")
+  assert.equal(model(asks("first", 9, "a"), asks("second", 9, "a")), "second", "of two alike the later one")
+  const both = asks("both", 9, "b")
+  assert.equal(model(asks("asked", 3, "a"), { ...both, parts: [...both.parts, { type: "compaction" }] }), "both")
   assert.equal(
     model(asks("asked", 3, "a"), {
       ...userParts(),
@@ -444,4 +471,33 @@ test("a message's own tokens are the report of its last step; a message of no re
   assert.deepEqual(reports({ summary: true }), [undefined, undefined])
   assert.deepEqual(reports({ modelID: "other" }), [undefined, undefined])
   assert.deepEqual(reports({}, { model: undefined }), [undefined, undefined])
+})
+
+test("what a step wrote is believed by its texts and calls of known size, not by its reasoning", () => {
+  const written = (...parts: Parameters<typeof assistant>[0]) =>
+    segmentsOf(user("go"), assistant(parts, { tokens: { input: 900, output: 40 } })).at(-1)?.report?.writtenTokens
+  assert.equal(written(text("yes")), 40)
+  assert.equal(written({ type: "text" }), 40)
+  assert.equal(written(reasoning("x".repeat(8_000)), text("yes")), 40)
+  assert.equal(written(text("x".repeat(8_000))), undefined)
+})
+
+test("a user message is one segment, and only its texts are reminders", () => {
+  const reminder = { synthetic: true, text: "<system-reminder>now" }
+  const [segment, ...others] = segmentsOf(
+    userParts({ ...png, ...reminder }, { type: "step-start" }, { type: "text", ...reminder }),
+  )
+  assert.deepEqual([segment?.reminderTokens, others.length], [PART + bytes(reminder.text), 0])
+})
+
+test("requests of the window are those from the newest finished summary on", () => {
+  const at = (created: unknown, info: object = {}): Draft => assistant([text("x")], { time: { created }, ...info })
+  const requests = (...drafts: Draft[]) =>
+    segmentsOf(user("go"), ...drafts).flatMap(({ requestedAt }) => requestedAt ?? [])
+  const summary = { summary: true, finish: "stop" }
+  assert.deepEqual(requests(at(2_000), at(3_000, { finish: "stop" })), [2_000, 3_000])
+  assert.deepEqual(requests(at(2_000), at(3_000, summary), at(3_000), at(4_000)), [3_000, 4_000])
+  assert.deepEqual(requests(at(2_000), at(3_000, { ...summary, finish: undefined })), [2_000])
+  assert.deepEqual(requests(at(2_000), at(3_000, { ...summary, error: { name: "APIError" } })), [2_000])
+  assert.deepEqual(requests(at(-5), at("9"), at(undefined)), [0, 0, 0])
 })

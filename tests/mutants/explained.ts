@@ -13,6 +13,11 @@ export type Kind = keyof typeof KINDS
 /** By kind and file: what stood there and what came in its place. */
 const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   type: {
+    "wire-origins.ts": [
+      'part?.["metadata"] -> part["metadata"]',
+      'parts.find(({ type }) => type === "compaction")?.["tail_start_id"] -> parts.find(({ type }) => type === "compaction")["tail_start_id"]',
+    ],
+    "wire.ts": ['rendered !== "nothing" -> true', 'typeof time === "number" -> true'],
     "wire-media.ts": ["CARRIES_MEDIA[npm]?.(mime, apiID) -> CARRIES_MEDIA[npm](mime, apiID)"],
     "tokens.ts": ["isRecord(value) -> true"],
     "eligibility.ts": ["path === undefined -> false"],
@@ -22,6 +27,7 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "steps.ts": ["step -> true"],
   },
   speed: {
+    "wire-origins.ts": ["outputs.length === 0 -> false", "!parts.some(isProviderExecuted) -> false"],
     "eligibility.ts": [
       "path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> false",
       "path === undefined || path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION -> path === undefined && path.slice(-INSTRUCTION_EXTENSION.length).toLowerCase() !== INSTRUCTION_EXTENSION",
@@ -41,11 +47,20 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
       "text.slice(start, start + SAMPLED_CHARACTERS) -> text",
       "start + SAMPLED_CHARACTERS -> start - SAMPLED_CHARACTERS",
     ],
+    "wire.ts": ["start === 0 -> false"],
     "candidates.ts": ["output.segment < edge -> true", "output.segment < edge -> output.segment <= edge"],
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
   tie: {
-    "wire.ts": ["byCreation(message, latest) > 0 -> byCreation(message, latest) >= 0"],
+    // Every part of a user's that is sent keeps its message; a text of a response that is not sent is empty.
+    "wire-origins.ts": ['role === "user" -> false', '"user" -> ""', 'text === "" -> true'],
+    "wire.ts": [
+      "byCreation(message, latest) > 0 -> byCreation(message, latest) >= 0",
+      // `findLatestUser` asks again.
+      'info.role === "user" -> true',
+      'time["created"] > 0 -> time["created"] >= 0',
+      "time > latest -> time >= latest",
+    ],
     "text-rate.ts": [
       "text.length <= LEAST_WINDOWS * WINDOW_UNITS -> text.length < LEAST_WINDOWS * WINDOW_UNITS",
       "start > 0 -> true",
@@ -60,7 +75,8 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "media-image.ts": ["header === undefined -> false", "{ return undefined } -> {}"],
   },
   filler: {
-    "wire.ts": ['[] -> ["Stryker was here"]', "false -> true"],
+    "wire-origins.ts": ['"" -> "Stryker was here!"'],
+    "wire.ts": ['[] -> ["Stryker was here"]', "false -> true", '"nothing" -> ""'],
     "engine.ts": ['[] -> ["Stryker was here"]'],
     "wire-media.ts": ['"" -> "Stryker was here!"'],
     // A call without a state has no known result either.

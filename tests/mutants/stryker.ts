@@ -53,6 +53,8 @@ function describeRun({ file, room, concurrency }: StrykerRun): object {
     buildCommand: describeBundling().map(escapeSpaces).join(" "),
     testRunner: "command",
     commandRunner: { command: "node --max-old-space-size=1500 trial.cjs" },
+    // With every run counted, the millions of values that the tests of plain data look at take minutes.
+    dryRunTimeoutMinutes: 30,
     // A test that hangs ends itself much earlier.
     timeoutMS: 120_000,
     coverageAnalysis: "off",
