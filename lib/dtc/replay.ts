@@ -179,6 +179,7 @@ class Replay {
       excessTokens: (tokens - targetTokens) / slope,
       overflowTokens: (tokens - budgetTokens) / slope,
       leastTokens: (historyTokens * clearAtLeastRatio) / slope,
+      isFirst: this.cleared.size === 0,
     }
     return mayFree(this.candidates.tokens, pressure) ? planBatch(this.candidates.describe("aged"), pressure) : []
   }

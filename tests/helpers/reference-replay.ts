@@ -44,7 +44,7 @@ export function replayPlainly(history: History, inputBudget: number, policy: Pol
     const { weight, target } = weigh(end, at)
     if (weight.tokens === undefined) return
     const candidates = findCandidates(history, end, at, carried, policy)
-    for (const { output, witness } of choose(candidates, weight.tokens, weight.slope, target, policy, forced)) {
+    for (const { output, witness } of choose(candidates, weight, target, policy, forced, carried.size === 0)) {
       const reason = witness ? "redundant" : forced ? "forced" : "aged"
       carried.set(output, {
         partID: output.partID,
@@ -146,11 +146,11 @@ function findCandidates(
 
 function choose(
   candidates: readonly Candidate[],
-  tokens: number,
-  slope: number,
+  { tokens = 0, slope }: Weight,
   { tokens: target, historyTokens, budget }: Target,
   policy: Policy,
   forced: boolean,
+  isFirst: boolean,
 ): readonly Candidate[] {
   const worth = (some: readonly Candidate[]): number => saved(some) * slope
   const down = (ordered: readonly Candidate[], goal: number): Candidate[] => {
@@ -165,9 +165,9 @@ function choose(
   const ordered = [...redundant, ...candidates.filter(({ witness }) => !witness)]
   if (forced) return ordered
   if (tokens <= target) return []
-  const relief = down(redundant, target)
   const least = historyTokens * (policy.stablePrefix ? (policy.clearAtLeastRatio ?? 0) : 0)
-  if (tokens - worth(relief) <= target && worth(relief) >= least / 6) return relief
+  const relief = down(redundant, isFirst ? target : target - 1.5 * least)
+  if (tokens - worth(relief) <= target && worth(relief) >= (isFirst ? least / 6 : least)) return relief
   const batch = down(ordered, target - 1.5 * least)
   const inside = tokens > budget && tokens - worth(batch) <= budget
   return worth(batch) >= least || inside ? batch : []
