@@ -32,7 +32,7 @@ export async function readLayerTexts(places: readonly Place[]): Promise<LayerTex
     (file, index) => !found.slice(index + 1).some((later) => later.directory === file.directory),
   )
   return Promise.all(
-    once.map(async ({ directory: _directory, ...found }) => ({ ...found, content: await readContent(found.file) })),
+    once.map(async ({ directory: _directory, ...place }) => ({ ...place, content: await readContent(place.file) })),
   )
 }
 

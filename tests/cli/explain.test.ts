@@ -189,13 +189,13 @@ test("a row names the message that answered and which of its steps", async (t) =
   )
 })
 
-test("with several windows each row names its own, and a long target keeps its end", async (t) => {
+test("with several windows a line stands between them, and a long target keeps its end", async (t) => {
   const terminal = start(t)
   const name = `${"deep/".repeat(30)}leaf.ts`
   const long = compacted.map((message) => JSON.parse(JSON.stringify(message).replaceAll("a.ts", name)) as Message)
   const { out } = await terminal.run("explain", terminal.write("s.json", long), "--limit", LIMIT)
-  assert.match(out, /^ +1\/1 /m)
-  assert.match(out, /^ *2\/17 /m)
+  assert.match(out, /^ +#6 .+\n… a compaction: window 2 of 2\n +#7 /m)
+  assert.match(out, /^ +#17 /m)
   assert.match(out, / (deep\/){4}…\S+leaf\.ts /)
   for (const line of out.split("\n")) assert.ok(line.length < 180, line)
 })
