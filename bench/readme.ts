@@ -75,7 +75,7 @@ function describeEvidence({ ratio, policies }: TargetResult): string[] {
   const comparison =
     own.evidenceLost > anew.evidenceLost ? "more" : own.evidenceLost < anew.evidenceLost ? "less" : "the same"
   return [
-    `At ${ratio} this plugin loses ${comparison} evidence: ${own.evidenceLost} against ${anew.evidenceLost} of selecting anew.`,
+    `At ${ratio} this plugin loses ${comparison} evidence: ${own.evidenceLost} against ${anew.evidenceLost} when selecting anew.`,
   ]
 }
 
