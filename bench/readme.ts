@@ -57,14 +57,26 @@ function describeReplay({ targets, minWindowTokens }: BenchmarkResult): string[]
     "| --- | --- | --- | --- | --- | --- |",
     ...targets.flatMap(describeTarget),
     "",
+    ...targets.flatMap(describeEvidence),
     "Clearing any tool's output down to the newest three is cheaper because it loses two to three times the evidence. The break and the evidence",
-    'of "never clearing" come from marks that the host itself had stored. Six windows are few: `docs/decisions` says how the',
+    'of "never clearing" come from marks that the host itself had stored. The windows are few: `docs/decisions` says how the',
     "defaults were chosen and what leaving one session out gives.",
   ]
 }
 
 function describeTarget({ ratio, policies }: TargetResult): string[] {
   return policies.filter(({ name }) => COMPARED.has(name)).map((policy) => describePolicy(ratio, policy))
+}
+
+/** Where this plugin loses more than what changes every request, that is said. */
+function describeEvidence({ ratio, policies }: TargetResult): string[] {
+  const [own, anew] = ["ours", "re-select"].map((name) => policies.find((policy) => policy.name === name)?.measure)
+  if (!own || !anew) return []
+  const comparison =
+    own.evidenceLost > anew.evidenceLost ? "more" : own.evidenceLost < anew.evidenceLost ? "less" : "the same"
+  return [
+    `At ${ratio} this plugin loses ${comparison} evidence: ${own.evidenceLost} against ${anew.evidenceLost} when selecting anew.`,
+  ]
 }
 
 function describePolicy(ratio: number, { name, cost, measure }: PolicyResult): string {

@@ -64,6 +64,27 @@ test("the README's defaults in prose are the default policy's", () => {
   assert.equal(DEFAULT_POLICY.protectRecentTokens, 16_000)
 })
 
+test("the README's status obeys the rules that the README states", () => {
+  const [example = ""] = codeBlocks("text").filter((block) => block.includes("Last request of this session"))
+  const numberIn = (pattern: RegExp): number => Number(pattern.exec(example)?.[1]?.replaceAll(",", ""))
+  const [budget, target] = [numberIn(/Budget: ([\d,]+)/), numberIn(/target of ([\d,]+)/)]
+  const [before, after] = [numberIn(/Estimate: ([\d,]+)/), numberIn(/clearing, ([\d,]+) tokens after/)]
+  const outputs = [...example.matchAll(/^ +\w+ call_\d+: .*?([\d,]+) tokens/gm)]
+  const saved = outputs.reduce((sum, [, tokens = ""]) => sum + Number(tokens.replaceAll(",", "")), 0)
+  const { targetRatio } = DEFAULT_POLICY
+  const overhead = (target - targetRatio * budget) / (1 - targetRatio)
+  const least = 0.3 * (target - overhead)
+  assert.ok(overhead > 0 && before > target && after < target)
+  assert.deepEqual(
+    [saved, numberIn(/saved ([\d,]+)/), outputs.length],
+    [before - after, saved, numberIn(/Cleared: (\d+)/)],
+  )
+  assert.ok(saved >= least && saved <= before - target + 1.5 * least)
+  const stated = /overhead is ([\d,]+) tokens here, .* is ([\d,]+), and a\s+batch frees at least ([\d,]+)/s.exec(readme)
+  const numbers = stated?.slice(1).map((text) => Number(text.replaceAll(",", "")))
+  assert.deepEqual(numbers, [overhead, target - overhead, least].map(Math.round))
+})
+
 test("the README's configuration example loads without a diagnostic", async () => {
   const [example = ""] = codeBlocks("jsonc")
   const { config, diagnostics, layers } = await loadLayer(example)

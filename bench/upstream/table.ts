@@ -7,7 +7,8 @@ type Row = [name: string, show: (cost: PluginCost) => string | number]
 export function describeUpstream({ aimMs, host, versions, steps, stepMedianMs, cost }: UpstreamFigures): string[] {
   return [
     `On OpenCode ${host}, in milliseconds, beside \`@tarquinen/opencode-dcp\`, each with its defaults. Between a reply and the next request`,
-    `lie ${stepMedianMs} ms without a plugin. Aim for one step: at most ${aimMs}.`,
+    `lie ${stepMedianMs} ms without a plugin. Aim for one step: at most ${aimMs}, ${cost.ours.stepHooksMedianMs <= aimMs ? "met" : "missed"} by the median. "From outside" is the difference of two runs:`,
+    "it is as unsure as the machine is uneven, and a figure below 0 is that noise.",
     "",
     `| what it adds | opencode-dcp ${versions.ours} | @tarquinen/opencode-dcp ${versions.upstream} |`,
     "| --- | --- | --- |",

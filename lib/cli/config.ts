@@ -1,3 +1,4 @@
+import path from "node:path"
 import { loadConfig } from "../config/load.ts"
 import { describeDiagnostic } from "../config/problems.ts"
 import type { Layer, LoadedConfig, Origin } from "../config/types.ts"
@@ -26,7 +27,7 @@ function renderConfig(directory: string, { layers, origins, diagnostics }: Loade
     [`Configuration in ${printable(directory)}`],
     alignColumns(origins.map(describeOrigin)),
     layers.length > 0
-      ? ["Layers, later ones win:", ...layers.map(describeLayer)]
+      ? ["Layers, later ones win:", ...layers.flatMap(describeLayer)]
       : ["No dcp.jsonc or dcp.json was found: these are the defaults."],
     diagnostics.length > 0
       ? ["Problems:", ...diagnostics.map((each) => paint("yellow", `  ${printable(describeDiagnostic(each))}`))]
@@ -52,6 +53,10 @@ function describePlace({ file, line, column }: Pick<Origin, "file" | "line" | "c
   return printable([file, line, column].filter((piece) => piece !== undefined).join(":"))
 }
 
-function describeLayer({ source, file, used }: Layer): string {
-  return `  ${source}: ${printable(file)}${used ? "" : " (ignored, see below)"}`
+function describeLayer({ source, file, used, hides }: Layer): string[] {
+  const hidden = hides === undefined ? [] : [path.join(path.dirname(file), hides)]
+  return [
+    ...hidden.map((each) => `  ${source}: ${printable(each)} (not used: ${path.basename(file)} stands beside it)`),
+    `  ${source}: ${printable(file)}${used ? "" : " (ignored, see below)"}`,
+  ]
 }

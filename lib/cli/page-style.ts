@@ -24,10 +24,11 @@ h3 { margin: 14px 0 4px; font-size: 14px }
   padding: 0; list-style: none }
 .figures li { padding: 10px 14px; border: 1px solid var(--line); border-radius: 8px; background: var(--raised) }
 .figures span { display: block; color: var(--quiet); font-size: 13px; line-height: 1.35 }
-.figures b { font-size: 19px; font-variant-numeric: tabular-nums; white-space: nowrap }
-.figures s { color: var(--quiet); font-size: 15px; text-decoration: none; font-weight: 400 }
+.figures b { font-size: 19px; font-variant-numeric: tabular-nums }
+.figures s { display: inline-block; color: var(--quiet); font-size: 15px; text-decoration: none; font-weight: 400 }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; margin: 8px 0 0; padding: 0; list-style: none; font-size: 13px;
   color: var(--quiet) }
+.note { margin: 4px 0 0; font-size: 13px }
 .legend svg { width: 14px; height: 14px; margin-right: 6px; vertical-align: -2px }
 #chart { border: 1px solid var(--line); border-radius: 8px; padding: 6px; cursor: crosshair; touch-action: pan-y }
 #chart:focus-visible, button:focus-visible, summary:focus-visible { outline: 3px solid var(--own); outline-offset: 2px }

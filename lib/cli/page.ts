@@ -5,7 +5,15 @@ import { renderChart } from "./page-chart.ts"
 import { STYLE } from "./page-style.ts"
 import { REASONS } from "./reasons.ts"
 import type { OutputRow, PageData, Report } from "./types.ts"
-import { count, describeHeadline, describeLimit, describeUnknown, formatRatio, formatTokens } from "./words.ts"
+import {
+  count,
+  describeHeadline,
+  describeLimit,
+  describeUnknown,
+  FIRST_SIZES,
+  formatRatio,
+  formatTokens,
+} from "./words.ts"
 
 /**
  * One page that needs nothing else: it opens from disk, and its own policy lets it load nothing and run no script but the
@@ -114,6 +122,7 @@ function renderRequests(report: Report): Html {
         Point at a request or click it; with the chart in focus, arrow keys, Page Up and Down, Home and End.
       </li>
     </ul>
+    <p class="quiet note">${FIRST_SIZES}</p>
     <div id="request" aria-live="polite">
       <p class="quiet">Without scripts there are no details of single requests here.</p>
     </div>

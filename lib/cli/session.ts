@@ -83,11 +83,28 @@ async function collect(
 
 function parseJson(bytes: Uint8Array, name: string): unknown {
   if (bytes.byteLength === 0) throw new InputFault(`${name} is empty`)
+  if (isUtf16(bytes)) throw new InputFault(`${name} is not UTF-8 text but UTF-16, as PowerShell's > writes it`)
+  const text = decodeText(bytes, name)
   try {
-    // The decoder takes a byte order mark away.
-    return JSON.parse(new TextDecoder().decode(bytes)) as unknown
+    return JSON.parse(text) as unknown
   } catch (error) {
     throw new InputFault(`${name} is not JSON${explainCut(bytes)}`, { cause: error })
+  }
+}
+
+/** By its byte order mark. */
+function isUtf16(bytes: Uint8Array): boolean {
+  const mark = `${bytes[0]} ${bytes[1]}`
+  return mark === "255 254" || mark === "254 255"
+}
+
+/** A cut in the middle of a character is a cut like any other: only what comes before the end tells another encoding. */
+function decodeText(bytes: Uint8Array, name: string): string {
+  try {
+    // The decoder takes a byte order mark away.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true })
+  } catch (error) {
+    throw new InputFault(`${name} is not UTF-8 text`, { cause: error })
   }
 }
 

@@ -1,6 +1,6 @@
 import { alignColumns, type Paint } from "./console.ts"
 import type { Report, RequestRow } from "./types.ts"
-import { count, formatTokens } from "./words.ts"
+import { count, FIRST_SIZES, formatTokens } from "./words.ts"
 
 const BAR_CHARS = 40
 
@@ -18,21 +18,27 @@ export function describeRequests(report: Report, { all, paint }: TextStyle): str
   const head = ["request", "without", "with", `context, up to ${formatTokens(scale * BAR_CHARS)}`]
   const shown = all ? requests : selectEventful(report)
   const rows = shown.map((request) => [
-    windows.length > 1 ? `${request.window}/${request.request}` : String(request.request),
+    `#${request.request}`,
     formatTokens(request.beforeTokens),
     formatTokens(request.afterTokens),
     `${drawBar(request, scale)}${describeBatch(request)}`,
   ])
   const [first = "", ...lines] = alignColumns([head, ...rows], [0, 1, 2])
-  const legend = `█ sent  ░ cleared  │ target ${formatTokens(report.targetTokens)}`
   return [
     paint("dim", first),
-    ...shown.flatMap(({ request, batch }, index) => {
+    ...shown.flatMap(({ request, window, batch }, index) => {
       const line = lines[index] ?? ""
-      const left = request - (shown[index - 1]?.request ?? 0) - 1
-      return [...(left > 0 ? [paint("dim", describeGap(left))] : []), batch.length > 0 ? paint("cyan", line) : line]
+      const previous = shown[index - 1]
+      const left = request - (previous?.request ?? 0) - 1
+      const notes = [
+        ...(left > 0 ? [describeGap(left)] : []),
+        ...(previous && previous.window !== window ? [`… a compaction: window ${window} of ${windows.length}`] : []),
+      ]
+      return [...notes.map((note) => paint("dim", note)), batch.length > 0 ? paint("cyan", line) : line]
     }),
-    paint("dim", legend),
+    ...[`█ sent  ░ cleared  │ target ${formatTokens(report.targetTokens)}`, FIRST_SIZES].map((note) =>
+      paint("dim", note),
+    ),
   ]
 }
 

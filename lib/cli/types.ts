@@ -4,7 +4,7 @@ import type { ClearReason, KeptReason, Policy, Source } from "../dtc/types.ts"
 
 /**
  * What `explain --json` prints. Numbers of requests and windows count from 1 over the whole session. Tokens are estimates
- * of what the messages cost on the wire; system prompt and tool schemas are not in them. Fields may be added under the
+ * of what a request costs on the wire: of the messages alone until a report tells what comes on top, and the cost always. Fields may be added under the
  * same `version`; one that goes or changes its meaning raises it.
  */
 export interface Report {
@@ -90,7 +90,7 @@ export interface RequestRow {
   batch: BatchRow[]
   /** Outputs that it is sent without, earlier batches included. */
   clearedOutputs: number
-  /** The longest prefix that it shares with the previous request, and the rest. */
+  /** The longest prefix that it shares with the previous request, and the rest: of the messages alone. */
   cachedTokens: number
   writtenTokens: number
   breaksPrefix: boolean

@@ -19,6 +19,10 @@ export function describeLimit({ inputBudget, targetTokens, limitSource }: Report
   return `Input budget ${budget} tokens, target ${target} (${LIMIT_SOURCES[limitSource]})`
 }
 
+/** Why a window begins small. */
+export const FIRST_SIZES =
+  "the first request of a window is the history alone: no report came before it that counts system prompt and tools"
+
 /** What the plugin would have done, in one sentence. */
 export function describeHeadline({ totals }: Report): string {
   const { requests, clearedOutputs, clearedTokens, batches, relativeInputCost } = totals

@@ -15,11 +15,11 @@ export interface LayerText {
   source: LayerSource
   file: string
   content: string | Problem
+  /** Name of a file beside it that it hides. */
+  hides?: string
 }
 
-interface FoundFile {
-  source: LayerSource
-  file: string
+interface FoundFile extends Omit<LayerText, "content"> {
   /** The directory with every link resolved. */
   directory: string
 }
@@ -31,16 +31,33 @@ export async function readLayerTexts(places: readonly Place[]): Promise<LayerTex
   const once = found.filter(
     (file, index) => !found.slice(index + 1).some((later) => later.directory === file.directory),
   )
-  return Promise.all(once.map(async ({ source, file }) => ({ source, file, content: await readContent(file) })))
+  return Promise.all(
+    once.map(async ({ directory: _directory, ...place }) => ({ ...place, content: await readContent(place.file) })),
+  )
 }
 
 async function findFile({ source, directories }: Place): Promise<FoundFile | undefined> {
   for (const directory of directories)
-    for (const name of FILE_NAMES) {
+    for (const [index, name] of FILE_NAMES.entries()) {
       const file = path.join(directory, name)
-      if (await isPresent(file)) return { source, file, directory: await realDirectory(directory) }
+      if (!(await isPresent(file))) continue
+      const hides = await findHidden(directory, FILE_NAMES.slice(index + 1))
+      return { source, file, directory: await realDirectory(directory), ...(hides !== undefined && { hides }) }
     }
   return undefined
+}
+
+/** Only what is surely there. */
+async function findHidden(directory: string, names: readonly string[]): Promise<string | undefined> {
+  const found = await Promise.all(
+    names.map((name) =>
+      lstat(path.join(directory, name)).then(
+        () => name,
+        () => undefined,
+      ),
+    ),
+  )
+  return found.find((name) => name !== undefined)
 }
 
 /** A broken link is present, so is a file in a directory that may not be searched: the user meant something by it. */

@@ -68,17 +68,18 @@ async function readLayers(texts: readonly LayerText[]): Promise<ReadLayer[]> {
   return texts.map((text) => readLayer(text, validate))
 }
 
-function readLayer({ source, file, content }: LayerText, validate: Validate): ReadLayer {
+function readLayer({ content, ...layer }: LayerText, validate: Validate): ReadLayer {
+  const { source, file } = layer
   const parsed = typeof content === "string" ? parseLayer(content) : content
   // The text of options is not what the user wrote, so places in it mean nothing.
   const isPlaced = source !== "options"
   if ("kind" in parsed)
-    return { layer: { source, file, used: false }, fields: [], problems: [isPlaced ? parsed : withoutPlace(parsed)] }
+    return { layer: { ...layer, used: false }, fields: [], problems: [isPlaced ? parsed : withoutPlace(parsed)] }
 
   const locate = isPlaced ? parsed.locate : () => undefined
   const { fields, problems } = checkLayer({ ...parsed, locate }, validate)
   const placed = fields.map((field) => ({ ...field, file, ...locate(field.path) }))
-  return { layer: { source, file, used: true }, fields: placed, problems }
+  return { layer: { ...layer, used: true }, fields: placed, problems }
 }
 
 function withoutPlace({ line: _line, column: _column, ...problem }: Problem): Problem {

@@ -1,7 +1,10 @@
 import type { SchemaNode } from "./expected.ts"
 
-/** The known key that a mistyped or misplaced one probably meant. */
+/** The known key that a mistyped or misplaced one probably meant, and how it is written there. */
 export function suggestKey(typed: string, siblings: SchemaNode, root: SchemaNode): string | undefined {
+  const [section = "", ...inner] = typed.split(".")
+  if (siblings === root && Object.hasOwn(root.properties?.[section]?.properties ?? {}, inner.join(".")))
+    return `"${inner.join(".")}" inside "${section}"`
   const known = Object.keys(siblings.properties ?? {})
   // About one slip in three letters; more would turn any short word into any other.
   const slips = Math.min(2, Math.floor(typed.length / 3))

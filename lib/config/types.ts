@@ -39,6 +39,8 @@ export interface Layer {
   file: string
   /** False when the layer was ignored whole; a diagnostic says why. */
   used: boolean
+  /** Name of a file beside it that does not count because this one does. */
+  hides?: string
 }
 
 /** Where an effective value came from. */

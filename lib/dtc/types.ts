@@ -42,7 +42,7 @@ export interface Policy {
   protectRecentSteps: number
   /** Newest steps are kept until they hold this many tokens too; integer from 0. */
   protectRecentTokens: number
-  /** Share of the input budget that history may use; above 0, at most 1. */
+  /** Share of what the input budget leaves to the history that it may use; above 0, at most 1. */
   targetRatio: number
   /** An output that frees fewer tokens than this stays; integer from 1. */
   minimumSavingsTokens: number
@@ -53,7 +53,7 @@ export interface Policy {
    * Absent: off; each request selects anew.
    */
   stablePrefix?: boolean
-  /** With `stablePrefix`: share of the target that a batch frees at least; from 0, below 1. Absent: 0. */
+  /** With `stablePrefix`: share of the history's part of the target that a batch frees at least; from 0, below 1. Absent: 0. */
   clearAtLeastRatio?: number
   /** Sizes images by their pixels and documents by their pages. Absent: off; they are of unknown size. */
   estimateMedia?: boolean

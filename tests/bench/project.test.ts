@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { describeBudget, makeHistory } from "../../bench/history.ts"
-import { CONTESTANTS, describeRow, type Contestant } from "../../bench/project/figures.ts"
+import { AIMS, CONTESTANTS, describeRow, type Contestant } from "../../bench/project/figures.ts"
 import { collectTexts, copyStructure, sumBytes } from "../../bench/project/floor.ts"
+import { describeProject } from "../../bench/project/table.ts"
 import type { Run, Sample } from "../../bench/project/measure.ts"
 import { defaultTree } from "../../lib/config/schema.ts"
 import { projectMessages } from "../../lib/dtc/engine.ts"
@@ -71,4 +72,12 @@ test("a row compares medians of the processor's time, and bytes with those of th
   })
   assert.deepEqual(row.memory.hook, { allocatedRatio: 0.25, retainedRatio: 0.06 })
   assert.deepEqual([row.cleared, row.floorBytesMs], [7, 2])
+
+  const lines = describeProject({ aims: AIMS, rows: [row, row] }).filter((line) => line.startsWith("- at most"))
+  assert.deepEqual(lines, [
+    "- at most 2 × floor: met",
+    "- at most 0.1 × `structuredClone`: missed in 2 rows of 2",
+    "- at most 0.1 of the history's bytes allocated: missed in 2 rows of 2",
+    "- at most 0.1 of the history's bytes kept: met",
+  ])
 })

@@ -62,6 +62,17 @@ test("problems are told with file and line and are no failure; a layer that is i
   assert.match(broken.out, /Problems:\n .*dcp\.jsonc:1:3: does not parse/)
 })
 
+test("a dcp.json beside a dcp.jsonc is listed as not used, and is no failure", async (t) => {
+  const terminal = createTerminal(t)
+  const hidden = terminal.write("project/.opencode/dcp.json", { debug: true })
+  assert.doesNotMatch((await terminal.run("config")).out, /not used/)
+  const file = terminal.write("project/.opencode/dcp.jsonc", "{}")
+  const { code, out } = await terminal.run("config")
+  assert.equal(code, 0)
+  assert.ok(out.includes(`  project: ${hidden} (not used: dcp.jsonc stands beside it)\n  project: ${file}\n`))
+  assert.match(out, /debug +false +default/)
+})
+
 test("config tries options as opencode.json would give them", async (t) => {
   const terminal = createTerminal(t)
   const { code, out } = await terminal.run("config", "--options", '{ "notify": "toast" }')

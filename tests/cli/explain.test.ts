@@ -189,13 +189,13 @@ test("a row names the message that answered and which of its steps", async (t) =
   )
 })
 
-test("with several windows each row names its own, and a long target keeps its end", async (t) => {
+test("with several windows a line stands between them, and a long target keeps its end", async (t) => {
   const terminal = start(t)
   const name = `${"deep/".repeat(30)}leaf.ts`
   const long = compacted.map((message) => JSON.parse(JSON.stringify(message).replaceAll("a.ts", name)) as Message)
   const { out } = await terminal.run("explain", terminal.write("s.json", long), "--limit", LIMIT)
-  assert.match(out, /^ +1\/1 /m)
-  assert.match(out, /^ *2\/17 /m)
+  assert.match(out, /^ +#6 .+\n… a compaction: window 2 of 2\n +#7 /m)
+  assert.match(out, /^ +#17 /m)
   assert.match(out, / (deep\/){4}…\S+leaf\.ts /)
   for (const line of out.split("\n")) assert.ok(line.length < 180, line)
 })
@@ -288,10 +288,10 @@ test("with --all each request has its row", async (t) => {
   )
   const expected = readFileSync(new URL("explain.expected.txt", import.meta.url), "utf8")
   const rows = [
-    "      2    1,531  1,531  ██████                  │",
-    "      3    4,269  4,269  ████████████████        │",
-    "      4    4,292  4,292  ████████████████        │",
-    "      5    5,813  5,813  █████████████████████   │",
+    "     #2    1,531  1,531  ██████                  │",
+    "     #3    4,269  4,269  ████████████████        │",
+    "     #4    4,292  4,292  ████████████████        │",
+    "     #5    5,813  5,813  █████████████████████   │",
   ]
   assert.deepEqual([code, out], [0, expected.replace("… 4 requests without a change", rows.join("\n"))])
 })
@@ -304,7 +304,7 @@ test("a session of four hundred requests is read in a screen or two", async (t) 
   )
   const run = (...args: string[]) => terminal.run("explain", terminal.write("long.json", long), ...args)
   const { out } = await run("--limit", "100000,9000")
-  assert.match(out, /\n… 398 requests without a change\n +400 /)
+  assert.match(out, /\n… 398 requests without a change\n +#400 /)
   assert.ok(out.split("\n").length < 30)
   const { out: all } = await run("--limit", "100000,9000", "--all")
   assert.ok(all.split("\n").length > 410)
@@ -370,6 +370,11 @@ const faults: [name: string, content: unknown, line: RegExp][] = [
     '{"info": {}, "messages": [{"in',
     /its end is missing, .* `opencode export SESSION > FILE`\n$/,
   ],
+  ["an export that was cut within a character", Buffer.from('[{"info": "ä').subarray(0, -1), /: its end is missing, /],
+  ["a binary file", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a]), /session\.json is not UTF-8 text\n$/],
+  ["Latin-1", Buffer.from('{"title": "ä"}', "latin1"), /session\.json is not UTF-8 text\n$/],
+  ["UTF-16", Buffer.from("\uFEFF[]", "utf16le"), /is not UTF-8 text but UTF-16, as PowerShell's > writes it\n$/],
+  ["UTF-16, the other way round", Buffer.from("\uFEFF[]", "utf16le").swap16(), /is not UTF-8 text but UTF-16, /],
   ["an empty file", "", /is empty\n$/],
   ["an empty array", [], /holds no messages\n$/],
   ["an export without messages", exported([]), /holds no messages\n$/],

@@ -40,7 +40,7 @@ export function createTerminal(context: TestContext, setup: Setup = {}): Termina
     at,
     write(relative, content) {
       mkdirSync(path.dirname(at(relative)), { recursive: true })
-      writeFileSync(at(relative), typeof content === "string" ? content : JSON.stringify(content))
+      writeFileSync(at(relative), isText(content) ? content : JSON.stringify(content))
       return at(relative)
     },
     async run(...args) {
@@ -63,3 +63,6 @@ export function createTerminal(context: TestContext, setup: Setup = {}): Termina
     },
   }
 }
+
+const isText = (content: unknown): content is string | Uint8Array =>
+  typeof content === "string" || content instanceof Uint8Array

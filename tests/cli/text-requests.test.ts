@@ -17,10 +17,12 @@ function numbersShown(changes: Readonly<Record<number, Partial<RequestRow>>>, al
   const windows = [...new Set(requests.map(({ window }) => window))].map((window) => ({ window, messages: 1 }))
   const report = { requests, windows, inputBudget: 100, targetTokens: 70, totals: { peakBeforeTokens: 0 } }
   const [, ...lines] = describeRequests(report as unknown as Report, { all, paint: (_style, line) => line })
-  return lines.slice(0, -1).map((line) => /^… (.+) without a change$/.exec(line)?.[1] ?? readNumber(line))
+  return lines
+    .slice(0, -2)
+    .map((line) => /^… (?:a compaction: )?(.+?)(?: without a change)?$/.exec(line)?.[1] ?? readNumber(line))
 }
 
-const readNumber = (line: string): number => Number(/^ *(?:\d+\/)?(\d+) /.exec(line)?.[1])
+const readNumber = (line: string): number => Number(/^ *#(\d+) /.exec(line)?.[1])
 const from = (first: number, change: Partial<RequestRow>): Record<number, Partial<RequestRow>> =>
   Object.fromEntries(Array.from({ length: 13 - first }, (_, index) => [first + index, change]))
 
@@ -36,7 +38,7 @@ const cases: [what: string, changes: Record<number, Partial<RequestRow>>, shown:
     [1, "3 requests", 5, "2 requests", 8, "3 requests", 12],
   ],
   ["of unknown size for a while", { 4: UNKNOWN, 5: UNKNOWN }, [1, "2 requests", 4, 5, 6, "5 requests", 12]],
-  ["a compaction", from(6, { window: 2 }), [1, "3 requests", 5, 6, "5 requests", 12]],
+  ["a compaction", from(6, { window: 2 }), [1, "3 requests", 5, "window 2 of 2", 6, "5 requests", 12]],
   [
     "one request between two events stands for itself",
     { 5: { batch: BATCH }, 7: { batch: BATCH } },
@@ -48,7 +50,7 @@ for (const [what, changes, shown] of cases)
   test(`requests where something happens are shown, the others counted: ${what}`, () => {
     assert.deepEqual(numbersShown(changes), shown)
     assert.deepEqual(
-      numbersShown(changes, true),
+      numbersShown(changes, true).filter((shownOne) => typeof shownOne === "number"),
       Array.from({ length: 12 }, (_, index) => index + 1),
     )
   })
@@ -56,4 +58,11 @@ for (const [what, changes, shown] of cases)
 test("a session without requests has no rows", () => {
   const report = { windows: [], requests: [], inputBudget: 100, targetTokens: 70, totals: { peakBeforeTokens: 0 } }
   assert.deepEqual(describeRequests(report as unknown as Report, { all: false, paint: (_style, line) => line }), [])
+})
+
+test("a legend says why the first request of a window is small", () => {
+  const row = { window: 1, request: 1, batch: [] }
+  const report = { requests: [row], windows: [{}], inputBudget: 100, targetTokens: 70, totals: { peakBeforeTokens: 0 } }
+  const lines = describeRequests(report as unknown as Report, { all: false, paint: (_style, line) => line })
+  assert.match(lines.at(-1) ?? "", /^the first request of a window is the history alone/)
 })

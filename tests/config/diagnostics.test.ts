@@ -89,6 +89,11 @@ const cases: [layer: string, diagnostics: string[]][] = [
     ],
   ],
   ['{ "Enabled": false }', ["1:3 Enabled: unknown key, did you mean enabled?"]],
+  ['{ "dtc.targetRatio": 1 }', ['1:3 ["dtc.targetRatio"]: unknown key, did you mean "targetRatio" inside "dtc"?']],
+  [
+    '{ "dtc.target": 1 }',
+    ['1:3 ["dtc.target"]: unknown key, expected one of $schema, enabled, debug, dtc, tool, notify, models'],
+  ],
   ['{ "targetRatio": 1 }', ["1:3 targetRatio: unknown key, did you mean dtc.targetRatio?"]],
   [
     '{ "constructor": 1 }',

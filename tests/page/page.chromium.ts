@@ -178,6 +178,25 @@ test("where the messages of a request come from unfolds, up to the step that ans
   ])
 })
 
+test("the details say that the cost is of the messages alone, and the legend why the first request is small", async () => {
+  await openPage(exported(READS))
+  assert.match(
+    await textOf("#request dl"),
+    /of the messages alone, read from the cache\s+[\d,]+\s+of the messages alone, written anew/,
+  )
+  assert.match(await textOf(".note"), /^the first request of a window is the history alone/)
+})
+
+test("large figures wrap inside a narrow tile", async () => {
+  await openPage(exported(READS))
+  const overflows = await browser.evaluate<boolean[]>(`(() => {
+    document.querySelector(".figures").style.width = "170px"
+    for (const number of document.querySelectorAll(".figures b")) number.innerHTML = "<s>10,512,233 →</s> 5,374,844"
+    return [...document.querySelectorAll(".figures li")].map((tile) => tile.scrollWidth > tile.clientWidth)
+  })()`)
+  assert.deepEqual(overflows, [false, false, false, false])
+})
+
 const EVIL = `</script><!--<script>window.owned = 1</script><img src="https://example.com/x.png" onerror="owned = 1">&lt;b>'"`
 
 test("markup and script of a session are text", async () => {

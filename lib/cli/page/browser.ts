@@ -117,8 +117,8 @@ function listFacts(request: RequestRow): [name: string, value: string][] {
     ["without the plugin", format(beforeTokens)],
     ["with it", `${format(afterTokens)}${share}`],
     ...(reportedTokens === undefined ? [] : [["the provider reported", format(reportedTokens)] as [string, string]]),
-    ["read from the cache", format(cachedTokens)],
-    ["written anew", format(writtenTokens)],
+    ["of the messages alone, read from the cache", format(cachedTokens)],
+    ["of the messages alone, written anew", format(writtenTokens)],
     ["made at", new Date(request.requestedAt).toLocaleString()],
   ]
 }
