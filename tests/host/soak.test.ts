@@ -308,6 +308,13 @@ describe("the soak's verdict", () => {
     assert.match(told({ faults: ["session 1: a is lost"] }), /a is lost/)
   })
 
+  it("counts a round that a stage began and did not end", () => {
+    const [first, ...others] = ideal.values()
+    assert.ok(first)
+    const cut = { ...first, progress: { ...first.progress, begun: new Set([0, 1]) } }
+    assert.match(judge(SMALL_SCOPE, [cut, ...others]).violations.join(), /1 rounds were begun and never ended/)
+  })
+
   it("proves nothing by what never happened", () => {
     const changed = (checked: Partial<Checked>) =>
       judgeWith(isFaultsOn, (run) => ({ checked: { ...run.checked, ...checked } })).join()

@@ -12,7 +12,7 @@ export function describeVerdict({ scope, hostVersion, runs, withoutPluginToo, me
     ]),
     ...withoutPluginToo.map(({ key, what }) => `without the plugin too: ${key}: ${what}`),
     ...memory.pairs.flatMap((pair, index) => describePair(`memory-${index + 1}`, pair)),
-    ...(memory.growth ? describePair("growth", memory.growth) : []),
+    ...(memory.growth ? describePair("growth", memory.growth) : ["growth: not looked for yet"]),
     `memory, median of the pairs' ratios: ${memory.ratios.median} of the median, ${memory.ratios.peak} of the peak`,
     ...violations.map((violation) => `VIOLATED ${violation}`),
     violations.length === 0 ? "nothing is violated" : `${violations.length} violations`,

@@ -28,7 +28,8 @@ const COUNTED = [
 export function writeResult(verdict: Verdict): void {
   writeFileSync(RESULT, `${JSON.stringify(verdict, null, 2)}\n`)
   const page = readPage()
-  writeFileSync(PAGE, page.replace(readFigures(page), `\n${describeFigures(verdict)}\n`))
+  const [start, end] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)]
+  writeFileSync(PAGE, `${page.slice(0, start)}\n${describeFigures(verdict)}\n${page.slice(end)}`)
 }
 
 export const readResult = (): Verdict => JSON.parse(readFileSync(RESULT, "utf8"))

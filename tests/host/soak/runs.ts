@@ -41,12 +41,15 @@ export const isMemoryRun = ({ kind }: Pick<RunSpec, "kind">): boolean => kind !=
 export const countHosts = (spec: RunSpec): number => (isMemoryRun(spec) ? 1 : 2)
 
 /**
- * The host's engine lets its heap double before it collects, and what a request leaves behind is lost in that. A tenth is
- * enough in the pair that growth is looked for in.
+ * The host's engine lets its heap grow to a multiple before it collects, and what a request leaves behind is lost in that. A
+ * tenth is enough in the pair that growth is looked for in. Below the threshold the engine would not look at the factors.
  */
-const EAGER_COLLECTION = Object.fromEntries(
-  ["small", "medium", "large"].map((size) => [`BUN_JSC_${size}HeapGrowthFactor`, "1.1"]),
-)
+const EAGER_COLLECTION = {
+  BUN_JSC_heapGrowthFunctionThresholdInMB: "0",
+  BUN_JSC_smallHeapGrowthFactor: "1.1",
+  BUN_JSC_mediumHeapGrowthFactor: "1.1",
+  BUN_JSC_largeHeapGrowthFactor: "1.1",
+}
 
 export const environmentOf = ({ kind }: RunSpec): Record<string, string> => (kind === "growth" ? EAGER_COLLECTION : {})
 

@@ -46,8 +46,10 @@ export function judge(scope: SoakScope, runs: readonly PlayedRun[], wanted: read
     runs.find(({ spec }) => spec.kind === kind && spec.plugin === plugin)
   for (const spec of wanted) {
     const run = find(spec.kind, spec.plugin)
-    if (run?.progress.checked === undefined) violations.push(`${nameRun(spec)} is not finished`)
-    else violations.push(...findViolations(scope, run).map((violation) => `${nameRun(spec)}: ${violation}`))
+    if (run?.progress.checked === undefined) {
+      // Beyond what is asked of the memory: without it the report says so.
+      if (spec.kind !== "growth") violations.push(`${nameRun(spec)} is not finished`)
+    } else violations.push(...findViolations(scope, run).map((violation) => `${nameRun(spec)}: ${violation}`))
   }
   for (const kind of ["faults", ...PAIRS, "growth"] as const) {
     const [on, off] = [find(kind, "on"), find(kind, "off")]
