@@ -49,15 +49,15 @@ export function describeFigures({ scope, hostVersion, runs, memory, violations }
     "| --- | --- | --- |",
     ...COUNTED.map(([count, name]) => `| ${name} | ${on?.[count]} | ${off?.[count]} |`),
     "",
-    "| memory, with the plugin / without | median, MB | peak, MB | slope, MB per 100 steps |",
-    "| --- | --- | --- | --- |",
+    "| memory, with the plugin / without | median, MB | peak, MB | slope, MB per 100 steps | lows, MB |",
+    "| --- | --- | --- | --- | --- |",
     ...memory.pairs.map((pair, index) => describePair(`pair ${index + 1}`, pair)),
-    ...(memory.growth ? [describePair("growth", memory.growth)] : []),
-    `| median of the pairs' ratios | ${memory.ratios.median} | ${memory.ratios.peak} | |`,
+    `| median of the pairs' ratios | ${memory.ratios.median} | ${memory.ratios.peak} | | |`,
     "",
   ].join("\n")
 }
 
 const describePair = (name: string, { on, off }: MemoryPair): string =>
   `| ${name} | ${on.medianMegabytes} / ${off.medianMegabytes} | ${on.peakMegabytes} / ${off.peakMegabytes} | ` +
-  `${on.slopeMegabytesPer100Steps} / ${off.slopeMegabytesPer100Steps} |`
+  `${on.slopeMegabytesPer100Steps} / ${off.slopeMegabytesPer100Steps} | ` +
+  `${on.lowsMegabytes.join(", ")} / ${off.lowsMegabytes.join(", ")} |`
