@@ -9,7 +9,6 @@ export interface HostsSetup {
   home: Home
   binary: HostBinary
   config: Record<string, unknown>
-  env: Record<string, string>
   count: number
 }
 
@@ -74,5 +73,4 @@ export class Hosts {
   }
 }
 
-const startHost = async ({ home, binary, config, env }: HostsSetup): Promise<Host> =>
-  Host.start({ home, binary, config, env })
+const startHost = async ({ home, binary, config }: HostsSetup): Promise<Host> => Host.start({ home, binary, config })

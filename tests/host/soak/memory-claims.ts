@@ -6,6 +6,8 @@ export interface MemoryFigures {
   peakMegabytes: number
   /** Theil-Sen. */
   slopeMegabytesPer100Steps: number
+  /** The lowest of each half of the steps that the slope is taken over. */
+  lowsMegabytes: [number, number]
 }
 
 export interface MemoryPair {
@@ -21,10 +23,13 @@ const MEGABYTE = 2 ** 20
 
 export function describeMemory(samples: readonly MemorySample[]): MemoryFigures {
   const megabytes = samples.map(({ residentBytes }) => residentBytes / MEGABYTE)
+  const last = megabytes.slice(-SLOPE_STEPS)
+  const middle = Math.floor(last.length / 2)
   return {
     medianMegabytes: round(median(megabytes)),
     peakMegabytes: round((samples.at(-1)?.peakResidentBytes ?? Number.NaN) / MEGABYTE),
-    slopeMegabytesPer100Steps: round(findSlope(megabytes.slice(-SLOPE_STEPS)) * 100),
+    slopeMegabytesPer100Steps: round(findSlope(last) * 100),
+    lowsMegabytes: [round(Math.min(...last.slice(0, middle))), round(Math.min(...last.slice(middle)))],
   }
 }
 

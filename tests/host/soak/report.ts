@@ -12,7 +12,6 @@ export function describeVerdict({ scope, hostVersion, runs, withoutPluginToo, me
     ]),
     ...withoutPluginToo.map(({ key, what }) => `without the plugin too: ${key}: ${what}`),
     ...memory.pairs.flatMap((pair, index) => describePair(`memory-${index + 1}`, pair)),
-    ...(memory.growth ? describePair("growth", memory.growth) : []),
     `memory, median of the pairs' ratios: ${memory.ratios.median} of the median, ${memory.ratios.peak} of the peak`,
     ...violations.map((violation) => `VIOLATED ${violation}`),
     violations.length === 0 ? "nothing is violated" : `${violations.length} violations`,
@@ -21,8 +20,8 @@ export function describeVerdict({ scope, hostVersion, runs, withoutPluginToo, me
 
 const describePair = (name: string, pair: MemoryPair): string[] =>
   (["on", "off"] as const).map((plugin) => {
-    const { medianMegabytes, peakMegabytes, slopeMegabytesPer100Steps } = pair[plugin]
-    return `${name}-${plugin}: median ${medianMegabytes} MB, peak ${peakMegabytes} MB, ${slopeMegabytesPer100Steps} MB per 100 steps`
+    const { medianMegabytes, peakMegabytes, slopeMegabytesPer100Steps, lowsMegabytes } = pair[plugin]
+    return `${name}-${plugin}: median ${medianMegabytes} MB, peak ${peakMegabytes} MB, ${slopeMegabytesPer100Steps} MB per 100 steps, lows ${lowsMegabytes.join(" and ")} MB`
   })
 
 const describeCounts = (counts: Record<string, unknown>): string =>

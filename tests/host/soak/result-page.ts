@@ -28,7 +28,8 @@ const COUNTED = [
 export function writeResult(verdict: Verdict): void {
   writeFileSync(RESULT, `${JSON.stringify(verdict, null, 2)}\n`)
   const page = readPage()
-  writeFileSync(PAGE, page.replace(readFigures(page), `\n${describeFigures(verdict)}\n`))
+  const [start, end] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)]
+  writeFileSync(PAGE, `${page.slice(0, start)}\n${describeFigures(verdict)}\n${page.slice(end)}`)
 }
 
 export const readResult = (): Verdict => JSON.parse(readFileSync(RESULT, "utf8"))
@@ -48,15 +49,15 @@ export function describeFigures({ scope, hostVersion, runs, memory, violations }
     "| --- | --- | --- |",
     ...COUNTED.map(([count, name]) => `| ${name} | ${on?.[count]} | ${off?.[count]} |`),
     "",
-    "| memory, with the plugin / without | median, MB | peak, MB | slope, MB per 100 steps |",
-    "| --- | --- | --- | --- |",
+    "| memory, with the plugin / without | median, MB | peak, MB | slope, MB per 100 steps | lows, MB |",
+    "| --- | --- | --- | --- | --- |",
     ...memory.pairs.map((pair, index) => describePair(`pair ${index + 1}`, pair)),
-    ...(memory.growth ? [describePair("growth", memory.growth)] : []),
-    `| median of the pairs' ratios | ${memory.ratios.median} | ${memory.ratios.peak} | |`,
+    `| median of the pairs' ratios | ${memory.ratios.median} | ${memory.ratios.peak} | | |`,
     "",
   ].join("\n")
 }
 
 const describePair = (name: string, { on, off }: MemoryPair): string =>
   `| ${name} | ${on.medianMegabytes} / ${off.medianMegabytes} | ${on.peakMegabytes} / ${off.peakMegabytes} | ` +
-  `${on.slopeMegabytesPer100Steps} / ${off.slopeMegabytesPer100Steps} |`
+  `${on.slopeMegabytesPer100Steps} / ${off.slopeMegabytesPer100Steps} | ` +
+  `${on.lowsMegabytes.join(", ")} / ${off.lowsMegabytes.join(", ")} |`

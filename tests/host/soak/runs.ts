@@ -10,7 +10,7 @@ export interface SoakScope {
   sessions: number
 }
 
-export type RunKind = "faults" | "memory-1" | "memory-2" | "memory-3" | "growth"
+export type RunKind = "faults" | "memory-1" | "memory-2" | "memory-3"
 
 export interface RunSpec {
   kind: RunKind
@@ -29,8 +29,6 @@ export const RUNS: readonly RunSpec[] = [
   { kind: "memory-2", plugin: "on" },
   { kind: "memory-3", plugin: "on" },
   { kind: "memory-3", plugin: "off" },
-  { kind: "growth", plugin: "on" },
-  { kind: "growth", plugin: "off" },
 ]
 
 export const nameRun = ({ kind, plugin }: RunSpec): string => `${kind}-${plugin}`
@@ -39,16 +37,6 @@ export const nameRun = ({ kind, plugin }: RunSpec): string => `${kind}-${plugin}
 export const isMemoryRun = ({ kind }: Pick<RunSpec, "kind">): boolean => kind !== "faults"
 
 export const countHosts = (spec: RunSpec): number => (isMemoryRun(spec) ? 1 : 2)
-
-/**
- * The host's engine lets its heap double before it collects, and what a request leaves behind is lost in that. A tenth is
- * enough in the pair that growth is looked for in.
- */
-const EAGER_COLLECTION = Object.fromEntries(
-  ["small", "medium", "large"].map((size) => [`BUN_JSC_${size}HeapGrowthFactor`, "1.1"]),
-)
-
-export const environmentOf = ({ kind }: RunSpec): Record<string, string> => (kind === "growth" ? EAGER_COLLECTION : {})
 
 export const planRun = (spec: RunSpec, { seed, steps, sessions }: SoakScope, root: string): Plan =>
   createPlan({

@@ -13,7 +13,7 @@ import { MODELS } from "./plan.ts"
 import { readProgress } from "./progress.ts"
 import { projectTextsOf } from "./project-files.ts"
 import { playRound } from "./round.ts"
-import { countHosts, environmentOf, isMemoryRun, planRun, type RunSpec, type SoakScope } from "./runs.ts"
+import { countHosts, isMemoryRun, planRun, type RunSpec, type SoakScope } from "./runs.ts"
 import { StageContext } from "./stage-context.ts"
 import { Watch } from "./watch.ts"
 
@@ -41,7 +41,7 @@ export async function playStage({ spec, scope, folder, hasTime }: StageInput): P
   let hosts: Hosts | undefined
   try {
     const binary = await chooseHostBinary(home)
-    const setup = { home, binary, config: describeSoakConfig(spec, model.baseURL), env: environmentOf(spec) }
+    const setup = { home, binary, config: describeSoakConfig(spec, model.baseURL) }
     const plan = planRun(spec, scope, home.project)
     hosts = await Hosts.start({ ...setup, count: countHosts(spec) })
     const stage = new StageContext({ plan, plugin: spec.plugin, home, hosts, model, watch, journal, progress })

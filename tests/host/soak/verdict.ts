@@ -5,7 +5,6 @@ import {
   describeMemory,
   median,
   MOST_MEMORY_RATIO,
-  type MemoryFigures,
   type MemoryPair,
   type MemoryRatios,
 } from "./memory-claims.ts"
@@ -27,7 +26,7 @@ export interface Verdict {
   runs: Record<string, RunCounts>
   /** What went otherwise than planned in the run without the plugin too: the host's own doing. */
   withoutPluginToo: Deviation[]
-  memory: { pairs: MemoryPair[]; ratios: MemoryRatios; growth: MemoryPair | undefined }
+  memory: { pairs: MemoryPair[]; ratios: MemoryRatios }
   violations: string[]
 }
 
@@ -35,8 +34,6 @@ export interface Verdict {
 const ALLOWED_REASONS = new Set(["empty-history", "native-compaction", "unavailable-budget"])
 /** Of all requests. */
 const MOST_UNAVAILABLE_SHARE = 0.02
-/** Half a percent of what a host takes, over the steps that the slope is taken over. */
-const SLOPE_TOLERANCE_MEGABYTES_PER_100_STEPS = 1
 
 /** `wanted` are the runs that have to be there. */
 export function judge(scope: SoakScope, runs: readonly PlayedRun[], wanted: readonly RunSpec[] = RUNS): Verdict {
@@ -49,7 +46,7 @@ export function judge(scope: SoakScope, runs: readonly PlayedRun[], wanted: read
     if (run?.progress.checked === undefined) violations.push(`${nameRun(spec)} is not finished`)
     else violations.push(...findViolations(scope, run).map((violation) => `${nameRun(spec)}: ${violation}`))
   }
-  for (const kind of ["faults", ...PAIRS, "growth"] as const) {
+  for (const kind of ["faults", ...PAIRS] as const) {
     const [on, off] = [find(kind, "on"), find(kind, "off")]
     if (on === undefined || off === undefined) continue
     const [mine, others] = [on, off].map((run) => findDeviations(planRun(run.spec, scope, ""), run.progress))
@@ -97,7 +94,6 @@ function judgeMemory(runs: readonly PlayedRun[]): { figures: Verdict["memory"]; 
       : [{ on: describeMemory(on.samples), off: describeMemory(off.samples) }]
   }
   const pairs = PAIRS.flatMap(pairOf)
-  const growth = pairOf("growth").at(0)
   const ratios = compareMemory(pairs)
   const violations = Object.entries(ratios).flatMap(([name, ratio]) =>
     ratio > MOST_MEMORY_RATIO ? [`memory: the ${name} is ${ratio} of the run's without the plugin`] : [],
@@ -108,12 +104,5 @@ function judgeMemory(runs: readonly PlayedRun[]): { figures: Verdict["memory"]; 
     violations.push(
       `memory: slopes of ${slopes.join(", ")} MB per 100 steps, without the plugin ${slopesWithout.join(", ")}`,
     )
-  if (growth !== undefined && growth.on.slopeMegabytesPer100Steps > allowedSlope(growth.off))
-    violations.push(
-      `memory: grows by ${growth.on.slopeMegabytesPer100Steps} MB per 100 steps, without the plugin by ${growth.off.slopeMegabytesPer100Steps}`,
-    )
-  return { figures: { pairs, ratios, growth }, violations }
+  return { figures: { pairs, ratios }, violations }
 }
-
-const allowedSlope = ({ slopeMegabytesPer100Steps }: MemoryFigures): number =>
-  Math.max(0, slopeMegabytesPer100Steps) + SLOPE_TOLERANCE_MEGABYTES_PER_100_STEPS
