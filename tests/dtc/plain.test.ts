@@ -7,7 +7,8 @@ import { DEFAULT_POLICY, session, user } from "../helpers/history.ts"
 
 const cycle: Record<string, unknown> = {}
 cycle["self"] = { cycle }
-const wide = Array.from({ length: 5 }).reduce<unknown>((inner) => Array.from({ length: 40 }, () => inner), "x")
+/** A little more than ten million values, so that looking at all of them would end too. */
+const wide = Array.from({ length: 5 }).reduce<unknown>((inner) => Array.from({ length: 26 }, () => inner), "x")
 
 /** Each stands somewhere in a message; none of its code may run. */
 const odd: Record<string, () => unknown> = {
@@ -34,7 +35,7 @@ const odd: Record<string, () => unknown> = {
   "a bigint": () => 1n,
   "a cycle": () => cycle,
   "endless depth": () => Array.from({ length: 9_000 }).reduce<unknown>((inner) => [inner], 1),
-  "shared references that unfold without end": () => wide,
+  "shared references that unfold to too many values": () => wide,
   "a proxy that throws": () => new Proxy({}, { ownKeys: () => assert.fail("trapped") }),
   "a revoked proxy": () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
