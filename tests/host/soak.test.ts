@@ -8,6 +8,7 @@ import { countPlannedRequests, countSureSteps, nameAct } from "./soak/outcomes.t
 import type { Plan, PlannedTurn } from "./soak/plan-types.ts"
 import { readProgress } from "./soak/progress.ts"
 import type { Checked, LogRecord, MemorySample, Trace, TurnRecord } from "./soak/record-types.ts"
+import { describeFigures, readFigures, readPage, readResult } from "./soak/result-page.ts"
 import { planRun, RUNS, type RunSpec, type SoakScope } from "./soak/runs.ts"
 import { judge, type PlayedRun } from "./soak/verdict.ts"
 import { hashOf, Watch } from "./soak/watch.ts"
@@ -348,6 +349,13 @@ describe("the soak's verdict", () => {
       "",
     )
   })
+})
+
+test("the page about the soak holds the figures of the kept verdict, in which nothing is violated", () => {
+  const verdict = readResult()
+  const words = (text: string): string => text.replaceAll(/[\s|]+|-{3,}/g, " ").trim()
+  assert.deepEqual(verdict.violations, [])
+  assert.equal(words(readFigures(readPage())), words(describeFigures(verdict)))
 })
 
 describe("the soak's look at the stored sessions", () => {

@@ -5,16 +5,15 @@
 import { randomInt } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { defaultStateFolder, Journal } from "./journal.ts"
 import { readProgress } from "./progress.ts"
 import { isMemoryRun, nameRun, RUNS, type RunSpec, type SoakScope } from "./runs.ts"
 import { describeVerdict } from "./report.ts"
+import { writeResult } from "./result-page.ts"
 import { playStage } from "./stage.ts"
 import { judge, type PlayedRun } from "./verdict.ts"
 
-const RESULT = fileURLToPath(new URL("../../../bench/results/soak.json", import.meta.url))
 const USAGE =
   "usage: npm run soak -- [--seed S] [--steps N] [--sessions N] [--minutes M] [--run NAME] [--plugin on|off] [--state DIR]\n" +
   "       npm run soak -- --seed S --summary [--write]"
@@ -107,7 +106,7 @@ function summarize(folder: string, scope: SoakScope): number {
   })
   const verdict = judge(scope, runs, wanted)
   console.log(describeVerdict(verdict).join("\n"))
-  if (values.write) writeFileSync(RESULT, `${JSON.stringify(verdict, null, 2)}\n`)
+  if (values.write) writeResult(verdict)
   return verdict.violations.length === 0 ? 0 : 1
 }
 

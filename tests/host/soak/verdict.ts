@@ -55,7 +55,7 @@ export function judge(scope: SoakScope, runs: readonly PlayedRun[], wanted: read
     const [mine, others] = [on, off].map((run) => findDeviations(planRun(run.spec, scope, ""), run.progress))
     const excess = findExcess(mine ?? [], others ?? [])
     violations.push(...excess.map(({ key, what }) => `${kind}: only with the plugin: ${key}: ${what}`))
-    withoutPluginToo.push(...(others ?? []))
+    withoutPluginToo.push(...findExcess(others ?? [], withoutPluginToo))
   }
   const memory = judgeMemory(runs)
   violations.push(...memory.violations)
