@@ -143,3 +143,13 @@ test("a record with a field set keeps its other fields and its prototype", () =>
     assert.deepStrictEqual(Object.keys(record), ["a"])
   }
 })
+
+test("two hundred levels are plain, one more is none, of lists and of records", () => {
+  const nest = (levels: number, wrap: (inner: unknown) => unknown): unknown[] => [
+    Array.from({ length: levels }).reduce<unknown>((inner) => wrap(inner), "x"),
+  ]
+  for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ inner })]) {
+    assert.equal(isPlain(nest(200, wrap)), true)
+    assert.equal(isPlain(nest(201, wrap)), false)
+  }
+})
