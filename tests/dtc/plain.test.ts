@@ -7,7 +7,8 @@ import { DEFAULT_POLICY, session, user } from "../helpers/history.ts"
 
 const cycle: Record<string, unknown> = {}
 cycle["self"] = { cycle }
-const wide = Array.from({ length: 5 }).reduce<unknown>((inner) => Array.from({ length: 40 }, () => inner), "x")
+/** A little more than ten million values, so that looking at all of them would end too. */
+const wide = Array.from({ length: 5 }).reduce<unknown>((inner) => Array.from({ length: 26 }, () => inner), "x")
 
 /** Each stands somewhere in a message; none of its code may run. */
 const odd: Record<string, () => unknown> = {
@@ -34,7 +35,7 @@ const odd: Record<string, () => unknown> = {
   "a bigint": () => 1n,
   "a cycle": () => cycle,
   "endless depth": () => Array.from({ length: 9_000 }).reduce<unknown>((inner) => [inner], 1),
-  "shared references that unfold without end": () => wide,
+  "shared references that unfold to too many values": () => wide,
   "a proxy that throws": () => new Proxy({}, { ownKeys: () => assert.fail("trapped") }),
   "a revoked proxy": () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
@@ -47,8 +48,8 @@ for (const [name, make] of Object.entries(odd)) {
   test(`not plain: ${name}`, () => {
     const messages = session(user("x"))
     Object.assign(messages[0]?.parts[0] ?? {}, { metadata: { deep: [make()] } })
-    assert.equal(copyPlain(messages), undefined)
     assert.equal(isPlain(messages), false)
+    assert.ok(copyPlain(messages) === undefined)
     const projection = projectMessages(messages, { inputBudget: 1, policy: DEFAULT_POLICY })
     assert.equal(projection.stats.skipped, "unknown-content")
     assert.equal(projection.messages, messages, "what cannot be copied comes back as it is")
@@ -140,5 +141,15 @@ test("a record with a field set keeps its other fields and its prototype", () =>
     assert.deepStrictEqual(Object.entries(changed), Object.entries({ a: 1, b: 2 }))
     assert.equal(Object.getPrototypeOf(changed), Object.getPrototypeOf(record))
     assert.deepStrictEqual(Object.keys(record), ["a"])
+  }
+})
+
+test("two hundred levels are plain, one more is none, of lists and of records", () => {
+  const nest = (levels: number, wrap: (inner: unknown) => unknown): unknown[] => [
+    Array.from({ length: levels }).reduce<unknown>((inner) => wrap(inner), "x"),
+  ]
+  for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ inner })]) {
+    assert.equal(isPlain(nest(200, wrap)), true)
+    assert.equal(isPlain(nest(201, wrap)), false)
   }
 })

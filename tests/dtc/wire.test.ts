@@ -4,6 +4,7 @@ import { estimateMessages } from "../../lib/dtc/engine.ts"
 import { FRAME_TOKENS } from "../../lib/dtc/tokens.ts"
 import type { Message, Model } from "../../lib/dtc/types.ts"
 import { findLatestTime, findLatestUser, findRequestedModel, readHistory } from "../../lib/dtc/wire.ts"
+import { describeUnsupportedFile } from "../../lib/dtc/wire-texts.ts"
 import {
   assistant,
   bash,
@@ -500,4 +501,11 @@ test("requests of the window are those from the newest finished summary on", () 
   assert.deepEqual(requests(at(2_000), at(3_000, { ...summary, finish: undefined })), [2_000])
   assert.deepEqual(requests(at(2_000), at(3_000, { ...summary, error: { name: "APIError" } })), [2_000])
   assert.deepEqual(requests(at(-5), at("9"), at(undefined)), [0, 0, 0])
+})
+
+test("a file that the model does not take is called by its name, or by what it is", () => {
+  const sentence = (name: string): string =>
+    `ERROR: Cannot read ${name} (this model does not support image input). Inform the user.`
+  assert.equal(describeUnsupportedFile("shot.png", "image"), sentence('"shot.png"'))
+  for (const nameless of ["", 7, undefined]) assert.equal(describeUnsupportedFile(nameless, "image"), sentence("image"))
 })

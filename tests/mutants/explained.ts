@@ -52,6 +52,8 @@ const EXPLAINED: Readonly<Record<Kind, Readonly<Record<string, readonly string[]
     "replay.ts": ["until < this.nextMarkAt -> false"],
   },
   tie: {
+    "plain.ts": ["{ // A proxy that answers differently the second time. return undefined } -> {}"],
+    "wire-reports.ts": ["rest <= output + reasoning -> rest < output + reasoning"],
     // Every part of a user's that is sent keeps its message; a text of a response that is not sent is empty.
     "wire-origins.ts": ['role === "user" -> false', '"user" -> ""', 'text === "" -> true'],
     "wire.ts": [
