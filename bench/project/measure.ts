@@ -2,6 +2,8 @@
  * One process of `npm run bench`, under Node or Bun: `measure.ts MESSAGES MODE` prints its samples as JSON. Every round has
  * a history of its own, so that nothing can be remembered of it, and starts with another contestant.
  */
+import type * as Schema from "../../lib/config/schema.ts"
+import type * as Engine from "../../lib/dtc/engine.ts"
 import type { Message, Policy } from "../../lib/dtc/types.ts"
 import { describeBudget, makeHistory } from "../history.ts"
 import { CONTESTANTS, MEMORY_CONTESTANTS, type Contestant } from "./figures.ts"
@@ -42,8 +44,9 @@ const MEASURES: Readonly<Record<Mode, (call: () => unknown) => Sample>> = {
 }
 
 // The build, not the source, so that no loader's translation is measured.
-const { planProjection, projectMessages } = await import("../../dist/lib/dtc/engine.js")
-const { defaultTree } = await import("../../dist/lib/config/schema.js")
+const built = (file: string): string => new URL(`../../dist/lib/${file}`, import.meta.url).href
+const { planProjection, projectMessages } = (await import(built("dtc/engine.js"))) as typeof Engine
+const { defaultTree } = (await import(built("config/schema.js"))) as typeof Schema
 
 const [messages, mode] = [Number(process.argv[2]), process.argv[3] as Mode]
 const { dtc } = defaultTree() as { dtc: Policy }
