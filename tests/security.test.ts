@@ -230,17 +230,18 @@ test("no key of a configuration reaches a prototype, and no model's name finds a
   assert.equal(policyFor(config, { providerID: "a", modelID: "__proto__" }).policy.targetRatio, 0.1)
 })
 
-test("a configuration names no other file to read: only the layers' own files are looked at", async (t) => {
+test("a configuration names no other file to read: only the layers' own files are read", async (t) => {
   const sandbox = createSandbox(t)
   const secret = sandbox.write("secret.json", { debug: true })
   const layer = { $schema: secret, extends: secret, include: [secret], models: { [`../${secret}`]: {} }, debug: false }
   const files = ["home/.config/opencode/dcp.jsonc", "home/project/.opencode/dcp.jsonc"].map((file) =>
     sandbox.write(file, layer),
   )
-  const touched = new Set<string>()
+  const [opened, looked] = [new Set<string>(), new Set<string>()]
   for (const name of ["readFile", "open", "stat", "lstat"] as const) {
     const original = fs.promises[name] as (file: string, ...rest: unknown[]) => Promise<unknown>
     t.mock.method(fs.promises, name, (file: string, ...rest: unknown[]) => {
+      const touched = name === "readFile" || name === "open" ? opened : looked
       touched.add(file)
       return original(file, ...rest)
     })
@@ -251,7 +252,9 @@ test("a configuration names no other file to read: only the layers' own files ar
   t.mock.restoreAll()
   syncBuiltinESMExports()
   assert.equal(config.debug, false)
-  assert.deepEqual([...touched].toSorted(), files.toSorted())
+  assert.deepEqual([...opened].toSorted(), files.toSorted())
+  const besides = files.map((file) => file.replace(/c$/, ""))
+  assert.deepEqual([...looked].toSorted(), [...files, ...besides].toSorted(), "whether one hides another")
 })
 
 const loops: [title: string, make: (at: (relative: string) => string) => void][] = [
