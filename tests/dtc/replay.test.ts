@@ -86,6 +86,14 @@ test("one fold is enough: the first repeated read goes, the unique one stays, al
   )
 })
 
+test("a first redundant copy goes as soon as it suffices; later ones wait until they are worth a batch", () => {
+  const { cleared } = run(session(user(tokens(3_500)), ...reads(...Array<string>(9).fill("same"))), 10_000)
+  assert.deepEqual(
+    cleared.map(({ reason, requestIndex }) => [reason, requestIndex]),
+    [2, 4, 4, 6, 6, 8, 8].map((request) => ["redundant", request]),
+  )
+})
+
 test("a batch frees enough or waits", () => {
   const grown = (count: number) =>
     session(user("go"), ...reads(...Array.from({ length: count }, (_, index) => `f${index}`)), LAST)
