@@ -1,5 +1,4 @@
-import { isExpectedAct, isExpectedTurn } from "./outcomes.ts"
-import { countPlannedRequests, nameAct } from "./outcomes.ts"
+import { countPlannedRequests, isExpectedAct, isExpectedTurn, nameAct } from "./outcomes.ts"
 import type { Plan } from "./plan-types.ts"
 import type { Progress } from "./progress.ts"
 
